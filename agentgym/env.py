@@ -1,0 +1,339 @@
+"""The protocol every environment speaks, and the base class authors extend."""
+
+import copy
+import hashlib
+import json
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar, Generic, NamedTuple, get_args
+
+from agentgym.errors import (
+    AgentgymError,
+    CapabilityError,
+    EnvironmentFailedError,
+    OwnCodeError,
+    ProtocolError,
+    ToolError,
+)
+from agentgym.tools import Tool, is_tool
+from agentgym.types import (
+    Action,
+    AnyFields,
+    Json,
+    Message,
+    Observation,
+    PrivateT,
+    PublicT,
+    Reward,
+    Snapshot,
+    Task,
+    ToolCall,
+    ToolFault,
+    Transition,
+)
+
+NO_CALL = "No tool was called. Answer by calling one of the tools."
+
+
+class Environment(ABC):
+    """One episode at a time, driven by infrastructure; the agent only ever sees observations.
+
+    The same task, seed and actions give the same observations, rewards and fingerprints, in
+    any process, in any order and at any concurrency. One object plays many episodes, one after
+    the other: `reset` leaves nothing of the episode before.
+
+    Attributes:
+        task_type: The task model the environment plays, with its public and private parts typed.
+    """
+
+    task_type: ClassVar[type[Task[Any, Any]]] = Task[AnyFields, AnyFields]
+
+    @abstractmethod
+    async def reset(self, task: Task[Any, Any], *, seed: int) -> Observation:
+        """Begin an episode and return what the agent sees first."""
+
+    @abstractmethod
+    async def step(self, action: Action) -> Transition:
+        """Carry out one agent turn.
+
+        Mistakes of the model are answered in the observation, never raised.
+
+        Raises:
+            ProtocolError: There is no episode, or it is over.
+            EpisodeError: Infrastructure broke; the episode is void.
+        """
+
+    @abstractmethod
+    async def grade(self) -> Reward:
+        """Return the grade of the episode as it stands.
+
+        `step` puts it on the transition that ends the episode; whoever stops an episode from
+        outside (a limit) calls it instead.
+        """
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Release everything; closing twice is allowed."""
+
+    async def fingerprint(self) -> str:
+        """Return a string that is the same exactly where the state is the same."""
+        raise CapabilityError("fingerprint", type(self).__name__)
+
+    async def snapshot(self) -> Snapshot:
+        """Return the episode's whole state; the episode goes on unchanged."""
+        raise CapabilityError("snapshot", type(self).__name__)
+
+    async def restore(self, snapshot: Snapshot) -> Observation:
+        """Go back to a snapshot and return the observation of that moment."""
+        raise CapabilityError("snapshot", type(self).__name__)
+
+
+class _Episode(NamedTuple):
+    """The base class's own share of a snapshot."""
+
+    seed: int
+    rng: Any
+    finished: bool
+    over: bool
+    observation: Observation
+    state: Any
+
+
+class ToolEnvironment(Environment, Generic[PublicT, PrivateT]):
+    """Base for environments made of tools: dispatch, argument checks and message building.
+
+    An author writes `setup`, methods marked `@tool`, and `grade`. A tool may be `async def` (on
+    the event loop) or `def` (in a thread: whatever blocks). Name the task's typed parts in the
+    base: `class Sql(ToolEnvironment[SqlPublic, SqlPrivate])`.
+
+    Attributes:
+        task: The task being played.
+        seed: The episode's seed.
+        rng: The episode's only source of randomness, seeded by task and seed.
+    """
+
+    task: Task[PublicT, PrivateT]
+    seed: int
+    rng: random.Random
+    _class_tools: ClassVar[dict[str, Tool] | None] = None
+    _observation: Observation | None = None
+    _over = True
+    _finished = False
+    _turn_reward = Reward()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._class_tools = None
+        for base in getattr(cls, "__orig_bases__", ()):
+            parts = get_args(base)
+            if len(parts) == 2 and all(isinstance(part, type) for part in parts):
+                cls.task_type = Task[parts[0], parts[1]]  # type: ignore[valid-type]
+
+    # What an author writes.
+
+    @abstractmethod
+    async def setup(self) -> str | Sequence[Message]:
+        """Prepare `self.task` and return the agent's first words or messages."""
+
+    @abstractmethod
+    async def grade(self) -> Reward:
+        """Grade the episode as it stands."""
+
+    async def reply(self, text: str) -> str | Sequence[Message]:
+        """Answer a turn without tool calls; by default it is the agent's mistake.
+
+        Override it where words are a turn of their own, such as talking to a user.
+        """
+        raise ToolError(NO_CALL)
+
+    def tools(self) -> Sequence[Tool]:
+        """Return the tools on offer now; override it where they change during an episode."""
+        return [tool.bind(self) for tool in self._marked_tools().values()]
+
+    async def save(self) -> Any:
+        """Return the author's own episode state, for `fingerprint` and `snapshot`.
+
+        A JSON value where `fingerprint` is not overridden.
+        """
+        raise CapabilityError("snapshot", type(self).__name__)
+
+    async def load(self, state: Any) -> None:
+        """Take back what `save` returned."""
+        raise CapabilityError("snapshot", type(self).__name__)
+
+    async def close(self) -> None:
+        """Release everything; by default there is nothing to release."""
+
+    # What an author calls.
+
+    def finish(self) -> None:
+        """End the episode with this turn; calls that follow in it are refused."""
+        self._finished = True
+
+    def reward(self, value: float, **components: float) -> None:
+        """Add a dense reward to the current turn."""
+        merged = dict(self._turn_reward.components)
+        for name, part in components.items():
+            merged[name] = merged.get(name, 0.0) + part
+        self._turn_reward = Reward(value=self._turn_reward.value + value, components=merged)
+
+    # What the engine calls.
+
+    async def reset(self, task: Task[Any, Any], *, seed: int) -> Observation:
+        """Begin an episode; see `Environment.reset`."""
+        self._over = True
+        self.task = self._typed(task)
+        self.seed = seed
+        self.rng = random.Random(f"{task.id}:{seed}")
+        self._finished = False
+        with blame("setup"):
+            opening = await self.setup()
+        self._over = False
+        return self._observe(_messages(opening))
+
+    async def step(self, action: Action) -> Transition:
+        """Carry out one turn; see `Environment.step`."""
+        if self._over:
+            raise ProtocolError("There is no episode to step.", remedy="Call reset first.")
+        self._turn_reward = Reward()
+        if action.tool_calls:
+            offered = {tool.name: tool for tool in self.tools()}
+            messages = [await self._answer(call, offered) for call in action.tool_calls]
+        else:
+            messages = list(await self._talk(action.text))
+        reward = self._turn_reward
+        if self._finished:
+            self._over = True
+            reward = await self._graded()
+        return Transition(
+            observation=self._observe(messages), reward=reward, terminated=self._finished
+        )
+
+    async def fingerprint(self) -> str:
+        """Hash the author's state; see `Environment.fingerprint`."""
+        return digest([await self.save(), self._finished])
+
+    async def snapshot(self) -> Snapshot:
+        """Copy the episode; see `Environment.snapshot`."""
+        if self._observation is None:
+            raise ProtocolError("There is no episode to snapshot.", remedy="Call reset first.")
+        episode = _Episode(
+            self.seed,
+            self.rng.getstate(),
+            self._finished,
+            self._over,
+            self._observation,
+            copy.deepcopy(await self.save()),
+        )
+        return Snapshot(env=type(self).__name__, task_id=self.task.id, state=(self.task, episode))
+
+    async def restore(self, snapshot: Snapshot) -> Observation:
+        """Go back to a snapshot; see `Environment.restore`."""
+        if snapshot.env != type(self).__name__:
+            raise ProtocolError(
+                f"This is a snapshot of {snapshot.env}, not of {type(self).__name__}.",
+                remedy="Restore it into the environment it was taken from.",
+            )
+        episode: _Episode
+        self.task, episode = snapshot.state
+        self.seed = episode.seed
+        self.rng = random.Random()
+        self.rng.setstate(episode.rng)
+        self._finished, self._over = episode.finished, episode.over
+        self._observation = episode.observation
+        with blame("restore"):
+            await self.load(copy.deepcopy(episode.state))
+        return episode.observation
+
+    # Inside.
+
+    @classmethod
+    def _marked_tools(cls) -> dict[str, Tool]:
+        if cls._class_tools is None:
+            members = (getattr(cls, name) for name in _names_in_order(cls))
+            marked = [Tool(member) for member in members if is_tool(member)]
+            cls._class_tools = {tool.name: tool for tool in marked}
+        return cls._class_tools
+
+    def _typed(self, task: Task[Any, Any]) -> Task[PublicT, PrivateT]:
+        if isinstance(task, self.task_type):
+            return task
+        return self.task_type.model_validate(task.model_dump())
+
+    def _observe(self, messages: Sequence[Message]) -> Observation:
+        tools = tuple(tool.spec for tool in self.tools())
+        self._observation = Observation(messages=tuple(messages), tools=tools)
+        return self._observation
+
+    async def _answer(self, call: ToolCall, offered: dict[str, Tool]) -> Message:
+        if self._finished:
+            return _fault(call, "over", "The episode is over; this call was not made.")
+        tool = offered.get(call.name)
+        if tool is None:
+            known = ", ".join(offered) or "none"
+            return _fault(call, "unknown_tool", f"No tool {call.name!r}. Tools: {known}.")
+        if isinstance(call.arguments, str):
+            text = f"Bad arguments for {call.name}: not a JSON object."
+            return _fault(call, "bad_arguments", text)
+        try:
+            arguments = tool.check(call.arguments)
+        except ToolError as error:
+            return _fault(call, "bad_arguments", str(error))
+        try:
+            with blame(f"tool {call.name}"):
+                content = await tool.run(arguments)
+        except ToolError as error:
+            return _fault(call, "failed", str(error))
+        return Message(role="tool", content=content, tool_call_id=call.id)
+
+    async def _talk(self, text: str) -> Sequence[Message]:
+        try:
+            with blame("reply"):
+                return _messages(await self.reply(text))
+        except ToolError as error:
+            return [Message(role="user", content=str(error), fault="no_call")]
+
+    async def _graded(self) -> Reward:
+        with blame("grade"):
+            return await self.grade()
+
+
+@contextmanager
+def blame(where: str, failure: type[OwnCodeError] = EnvironmentFailedError) -> Iterator[None]:
+    """Name the part whose own code raised: the one boundary where foreign errors become typed.
+
+    Args:
+        where: The part, such as "setup" or "tool query".
+        failure: What its errors become.
+
+    Raises:
+        OwnCodeError: Anything raised that is not one of agentgym's errors.
+    """
+    try:
+        yield
+    except (AgentgymError, ToolError):
+        raise
+    except Exception as error:
+        raise failure(where, error) from error
+
+
+def digest(value: Json) -> str:
+    """Hash a JSON value: equal values give equal strings, whatever the order of their keys."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _names_in_order(cls: type) -> list[str]:
+    """Names as written, base classes first, so that tools keep their order everywhere."""
+    names = [name for base in reversed(cls.__mro__) for name in vars(base)]
+    return list(dict.fromkeys(names))
+
+
+def _messages(words: str | Sequence[Message]) -> Sequence[Message]:
+    return [Message(role="user", content=words)] if isinstance(words, str) else words
+
+
+def _fault(call: ToolCall, fault: ToolFault, text: str) -> Message:
+    return Message(role="tool", content=f"Error: {text}", tool_call_id=call.id, fault=fault)

@@ -1,0 +1,1 @@
+"""Rollouts: agents playing environments, concurrently and within limits."""

@@ -1,0 +1,169 @@
+"""One episode: an agent plays an environment until the end, a limit or a fault."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentgym.agents.base import Agent, Brief, Decision
+from agentgym.env import Environment, blame
+from agentgym.errors import (
+    AgentFailedError,
+    EnvironmentFailedError,
+    EnvironmentTimeoutError,
+    ModelContextError,
+)
+from agentgym.trajectories.record import Fault, Outcome, Turn
+from agentgym.types import Limits, Observation, Reward, Task, Usage
+
+
+@dataclass
+class Episode:
+    """What an episode has come to so far; complete up to the turn where a fault strikes."""
+
+    first: Observation | None = None
+    first_fingerprint: str | None = None
+    turns: list[Turn] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    env_s: float = 0.0
+    outcome: Outcome | None = None
+    grade: Reward | None = None
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What holds for every episode of a run.
+
+    Attributes:
+        limits: What an episode may spend.
+        step_timeout: Seconds after which an environment that does not answer is given up.
+        fingerprints: Whether states are fingerprinted after every turn.
+    """
+
+    limits: Limits
+    step_timeout: float = 300.0
+    fingerprints: bool = False
+
+
+async def play(
+    episode: Episode,
+    environment: Environment,
+    agent: Agent,
+    brief: Brief,
+    task: Task[Any, Any],
+    rules: Rules,
+) -> None:
+    """Play one episode, filling in `episode` as it goes.
+
+    Raises:
+        EpisodeError: Infrastructure broke; `episode` holds what was before.
+    """
+    async with _patience(rules, "reset"):
+        observation = episode.first = await environment.reset(task, seed=brief.seed)
+        episode.first_fingerprint = await _fingerprint(environment, rules)
+    with blame("agent", AgentFailedError):
+        player = await agent.begin(brief)
+    while episode.outcome is None:
+        started = time.perf_counter()
+        try:
+            with blame("agent", AgentFailedError):
+                decision = await player.act(observation)
+        except ModelContextError:
+            episode.outcome = Outcome(status="limit", detail="context")
+            break
+        observation = await _step(
+            episode, environment, decision, rules, time.perf_counter() - started
+        )
+        if episode.outcome is None:
+            episode.outcome = _struck(episode, rules.limits)
+    if episode.grade is None:
+        await _grade_from_outside(episode, environment, rules)
+    _check_range(episode.grade, task)
+
+
+async def _step(
+    episode: Episode,
+    environment: Environment,
+    decision: Decision,
+    rules: Rules,
+    model_s: float,
+) -> Observation:
+    episode.faults.extend(decision.faults)
+    episode.usage += decision.usage
+    started = time.perf_counter()
+    async with _patience(rules, "step"):
+        transition = await environment.step(decision.action)
+    env_s = time.perf_counter() - started
+    async with _patience(rules, "fingerprint"):
+        fingerprint = await _fingerprint(environment, rules)
+    episode.env_s += env_s
+    episode.turns.append(
+        Turn(
+            action=decision.action,
+            observation=transition.observation,
+            reward=transition.reward,
+            fingerprint=fingerprint,
+            usage=decision.usage,
+            reasoning=decision.reasoning,
+            tokens=decision.tokens,
+            model_s=model_s,
+            env_s=env_s,
+        )
+    )
+    if transition.over:
+        episode.grade = transition.reward
+        status = "completed" if transition.terminated else "limit"
+        detail = "" if transition.terminated else "environment"
+        episode.outcome = Outcome(status=status, detail=detail)
+    return transition.observation
+
+
+def _struck(episode: Episode, limits: Limits) -> Outcome | None:
+    """Return the limit that ends the episode now, if one does."""
+    usage = episode.usage
+    spent = (
+        ("turns", len(episode.turns), limits.turns),
+        ("tokens", usage.prompt_tokens + usage.completion_tokens, limits.tokens),
+        ("cost", usage.cost or 0.0, limits.cost),
+        ("time", episode.env_s, limits.time),
+    )
+    for name, amount, limit in spent:
+        if limit is not None and amount >= limit:
+            return Outcome(status="limit", detail=name)
+    return None
+
+
+async def _grade_from_outside(episode: Episode, environment: Environment, rules: Rules) -> None:
+    async with _patience(rules, "grade"):
+        with blame("grade"):
+            episode.grade = await environment.grade()
+    if episode.turns:  # the last turn carries the grade, whoever ended the episode
+        episode.turns[-1] = episode.turns[-1].model_copy(update={"reward": episode.grade})
+
+
+def _check_range(grade: Reward | None, task: Task[Any, Any]) -> None:
+    low, high = task.reward_range
+    if grade is None or not low <= grade.value <= high:
+        value = None if grade is None else grade.value
+        problem = ValueError(f"{value} is outside the task's range {low} to {high}")
+        raise EnvironmentFailedError("grade", problem)
+
+
+async def _fingerprint(environment: Environment, rules: Rules) -> str | None:
+    return await environment.fingerprint() if rules.fingerprints else None
+
+
+@asynccontextmanager
+async def _patience(rules: Rules, where: str) -> AsyncIterator[None]:
+    """Give the environment its time, and name it where its code raises."""
+    try:
+        async with asyncio.timeout(rules.step_timeout):
+            with blame(where):
+                yield
+    except TimeoutError:
+        raise EnvironmentTimeoutError(
+            f"The environment did not answer within {rules.step_timeout:g} s ({where})."
+        ) from None

@@ -1,0 +1,1 @@
+"""Trajectories: the record of an episode, its store and its exports."""
