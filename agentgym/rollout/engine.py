@@ -37,6 +37,9 @@ class Engine:
         plan: What to play.
         store: Where trajectories go.
         on_episode: Called with every trajectory once it is durable.
+
+    Attributes:
+        draining: Whether no further episode is begun.
     """
 
     def __init__(
@@ -45,12 +48,12 @@ class Engine:
         self._plan = plan
         self._store = store
         self._on_episode = on_episode
-        self._draining = False
+        self.draining = False
         self._jobs: list[Job] = []
 
     def drain(self) -> None:
         """Begin no further episode; those in flight are finished and kept."""
-        self._draining = True
+        self.draining = True
 
     def open(self, *, resume: bool = False) -> int:
         """Find the run in the store, or put it there, and return how many episodes are missing.
@@ -91,7 +94,7 @@ class Engine:
         seat = _Seat(self._plan)
         try:
             for job in queue:
-                if self._draining:
+                if self.draining:
                     return
                 trajectory = await self._play(seat, job)
                 await writer.write(trajectory)

@@ -79,12 +79,11 @@ def _difference(predicted: Rows, gold: Rows, ordered: bool) -> str:
     if ordered and Counter(mine) == Counter(golds):
         return "the same rows in another order"
     if ordered:
-        index = next(
-            i for i, pair in enumerate(zip(mine, golds, strict=True)) if len(set(pair)) > 1
-        )
+        pairs = zip(mine, golds, strict=True)
+        index = next(i for i, (found, wanted) in enumerate(pairs) if found != wanted)
         return f"row {index} is {shown(predicted[index])} where the gold has {shown(gold[index])}"
-    missing = next(iter(Counter(golds) - Counter(mine)))
-    return f"gold row {golds.index(missing)} has no counterpart: {shown(missing)}"
+    index = golds.index(next(iter(Counter(golds) - Counter(mine))))
+    return f"gold row {index} has no counterpart: {shown(gold[index])}"
 
 
 def bird_ex(predicted: Rows, gold: Rows, ordered: bool) -> Comparison:

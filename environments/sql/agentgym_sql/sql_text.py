@@ -1,7 +1,7 @@
 """What can be told from the text of a query without knowing its dialect."""
 
 import re
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 # Doubled quotes need no rule: 'it''s' reads as two strings side by side. An unclosed string
 # or comment runs to the end.
@@ -34,10 +34,8 @@ def is_ordered(sql: str) -> bool:
 
 
 def _last_statement(words: list[str]) -> list[str]:
-    while words and words[-1] == ";":
-        words = words[:-1]
-    start = max((i + 1 for i, word in enumerate(words) if word == ";"), default=0)
-    return words[start:]
+    statements = [list(group) for is_end, group in groupby(words, ";".__eq__) if not is_end]
+    return statements[-1] if statements else []
 
 
 def _without_outer_parentheses(words: list[str]) -> list[str]:

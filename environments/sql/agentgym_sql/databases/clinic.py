@@ -70,11 +70,12 @@ def _numbered(rows: Iterator[Row]) -> list[Row]:
 
 def _departments(rng: random.Random) -> list[Row]:
     rows: list[Row] = []
+    unfunded = rng.sample(range(1, 4 * len(CLINICS) + 1), 5)
     for clinic_id, *_ in CLINICS:
         others = rng.sample(DEPARTMENTS[1:], 3)
-        for name in (DEPARTMENTS[0], *sorted(others)):
-            budget = maybe(rng, 0.85, rng.randrange(4, 21) * 10_000_000)
-            rows.append((len(rows) + 1, clinic_id, name, budget))
+        for number, name in enumerate((DEPARTMENTS[0], *sorted(others)), start=len(rows) + 1):
+            budget = None if number in unfunded else rng.randrange(4, 21) * 10_000_000
+            rows.append((number, clinic_id, name, budget))
     return rows
 
 
@@ -126,12 +127,13 @@ def _patient(rng: random.Random, number: int) -> Row:
 
 
 def _appointments(rng: random.Random, doctors: Sequence[Row], patients: Sequence[Row]) -> list[Row]:
-    """The last fifth of the shuffled patients is never drawn, and neither are four doctors."""
-    visiting = rng.sample(patients, len(patients) * 4 // 5)
+    """Half of the patients come often, most others once or twice; four doctors see nobody."""
+    visiting = rng.sample(patients, len(patients) * 9 // 10)
+    regulars = visiting[: len(visiting) // 2]
     working = rng.sample(doctors, len(doctors) - 4)
     rows: list[Row] = []
     while len(rows) < APPOINTMENTS:
-        patient = skewed(rng, visiting, 1.8)
+        patient = skewed(rng, regulars, 1.6) if rng.random() < 0.85 else rng.choice(visiting)
         doctor = skewed(rng, working, 1.3)
         if rng.random() < 0.05:
             status, on = "booked", day(rng, "2025-01-02", "2025-03-31")

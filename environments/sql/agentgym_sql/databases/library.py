@@ -197,11 +197,10 @@ def _staff(rng: random.Random) -> list[Row]:
             if title == "Assistant":
                 seniors = [r[0] for r in rows if r[2] == "Librarian" and r[3] == branch[0]]
                 boss = rng.choice(seniors) if seniors else manager
-            pay = rng.randrange(240000, 300001, 10000) + 60000 * (title == "Librarian")
+            pay = rng.randrange(240000, 330001, 10000) + 60000 * (title == "Librarian")
             rows.append((len(rows) + 1, person(rng), title, branch[0], boss, hired, left, pay))
-    for _ in range(4):
+    for pay in (515000, *(rng.choice((310000, 330000, 450000)) for _ in range(3))):
         hired = day(rng, "2018-01-01", "2023-12-31")
-        pay = rng.choice((310000, 330000, 450000, 515000))
         rows.append((len(rows) + 1, person(rng), "Cataloguer", None, 3, hired, None, pay))
     return rows
 

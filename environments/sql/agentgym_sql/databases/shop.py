@@ -317,7 +317,8 @@ def _payments(rng: random.Random, orders: list[Row], items: list[Row]) -> list[R
     rows: list[Row] = []
     for order in orders:
         order_id, placed, status = order[0], order[3], order[4]
-        if status == "pending" or (status == "cancelled" and rng.random() < 0.6):
+        unpaid = {"pending": 1.0, "cancelled": 0.6, "delivered": 0.01}.get(status, 0.0)
+        if rng.random() < unpaid:
             continue
         method = weighted(rng, {"card": 60, "transfer": 25, "voucher": 15})
         at = later(placed, minutes=rng.randint(1, 30))
@@ -372,10 +373,10 @@ def _stock_moves(rng: random.Random) -> list[Row]:
     days = sorted(day(rng, OPENED, CLOSED) for _ in range(MOVES))
     rows: list[Row] = []
     for number, on in enumerate(days, start=1):
-        reason = weighted(rng, {"delivery": 30, "sale": 60, "count": 10})
+        reason = weighted(rng, {"delivery": 36, "sale": 54, "count": 10})
         quantity = {
             "delivery": rng.choice((10, 20, 20, 40)),
-            "sale": -rng.randint(1, 15),
+            "sale": -rng.randint(1, 18),
             "count": rng.randint(-4, 3),
         }[reason]
         rows.append((number, rng.choice(counted), on, quantity, reason))

@@ -1,0 +1,51 @@
+# Every command a contributor needs; README.md explains the two that matter.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+ENVIRONMENTS := $(sort $(dir $(wildcard environments/*/pyproject.toml)))
+EDITABLE := $(foreach folder,$(ENVIRONMENTS),-e $(folder:/=))
+MANIFESTS := pyproject.toml $(ENVIRONMENTS:=pyproject.toml)
+DEMO_STORE ?= demo.db
+
+.PHONY: setup setup-dev demo test test-slow test-all lint format bench clean
+
+setup: $(VENV)/.setup ## make .venv with the `agentgym` command in it
+setup-dev: $(VENV)/.setup-dev ## the same with every extra, the tests' and the linters' packages
+
+$(VENV)/.setup: $(MANIFESTS)
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "agentgym needs Python 3.11 or newer: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/pip install --quiet -e . $(EDITABLE)
+	touch $@
+
+$(VENV)/.setup-dev: $(VENV)/.setup
+	$(BIN)/pip install --quiet -e '.[llm,parquet,postgres,mysql]' $(EDITABLE) --group dev
+	touch $@
+
+demo: setup ## the main job: oracle, null and random agents on the shipped SQL questions
+	$(BIN)/agentgym eval sql --agent oracle,null,random --store $(DEMO_STORE)
+
+test: setup-dev ## the tests, without the slow ones
+	$(BIN)/pytest -n 2 -m "not slow"
+
+test-slow: setup-dev ## only the slow ones
+	$(BIN)/pytest -n 2 -m slow
+
+test-all: test-slow test ## every test
+
+lint: setup-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: setup-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup-dev ## measure; writes bench.json and prints a table
+	$(BIN)/python -m tests.bench --json bench.json
+
+clean:
+	rm -rf $(VENV) dist build bench.json $(DEMO_STORE)

@@ -1,0 +1,196 @@
+"""Carrying out a plan in a terminal: progress, Ctrl-C that drains, and the result's table."""
+
+import asyncio
+import resource
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import typer
+
+from agentgym.cli.output import print_json, print_table
+from agentgym.errors import UsageError
+from agentgym.evaluation.metrics import RunSummary, summarise
+from agentgym.rollout.engine import Engine, Listener
+from agentgym.rollout.plan import Plan
+from agentgym.trajectories.record import Trajectory
+from agentgym.trajectories.store import TrajectoryStore
+from agentgym.types import Limits
+
+
+def carry_out(plan: Plan, store: TrajectoryStore, *, resume: bool, quiet: bool) -> RunSummary:
+    """Play what is missing of a run and return what the whole run came to.
+
+    The first Ctrl-C lets the episodes in flight finish; a second one stops at once.
+    """
+    started, cpu = time.perf_counter(), _cpu_seconds()
+    with _progress(plan, quiet=quiet) as bar:
+        engine = Engine(plan, store, on_episode=bar.episode)
+        bar.start(engine.open(resume=resume))
+        asyncio.run(_run(engine, plan))
+    summary = summarise(store.get_run(plan.run_id), store.summaries(plan.run_id))
+    return summary.model_copy(
+        update={"wall_s": time.perf_counter() - started, "cpu_s": _cpu_seconds() - cpu}
+    )
+
+
+async def _run(engine: Engine, plan: Plan) -> None:
+    loop = asyncio.get_running_loop()
+    task = asyncio.current_task()
+
+    def interrupt() -> None:
+        if task is None or engine.draining:
+            raise KeyboardInterrupt
+        engine.drain()
+        typer.echo(
+            "\nFinishing the episodes in flight; Ctrl-C again stops at once. Go on later with "
+            f"--run-id {plan.run_id} --resume",
+            err=True,
+        )
+
+    loop.add_signal_handler(signal.SIGINT, interrupt)
+    try:
+        await plan.agent.check()
+        await engine.run()
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+        await plan.agent.close()
+
+
+class _Bar:
+    """Counts episodes; draws where there is a terminal to draw on."""
+
+    def __init__(self, plan: Plan, listener: "Listener | None" = None) -> None:
+        self._total = len(plan.tasks) * plan.epochs
+
+    def start(self, missing: int) -> None:
+        """Take note of how many episodes are to come."""
+
+    def episode(self, trajectory: Trajectory) -> None:
+        """Take note of a finished episode."""
+
+
+class _DrawnBar(_Bar):
+    def __init__(self, plan: Plan) -> None:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        super().__init__(plan)
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeElapsedColumn(),
+            TextColumn("eta"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task = self.progress.add_task(plan.agent.name, total=self._total, rate="")
+        self._started = time.perf_counter()
+        self._done = 0
+        self._scores: list[float] = []
+
+    def start(self, missing: int) -> None:
+        self.progress.update(self._task, completed=self._total - missing)
+
+    def episode(self, trajectory: Trajectory) -> None:
+        self._done += 1
+        if trajectory.grade is not None:
+            self._scores.append(trajectory.grade.value)
+        rate = self._done / (time.perf_counter() - self._started)
+        mean = sum(self._scores) / len(self._scores) if self._scores else 0.0
+        self.progress.update(self._task, advance=1, rate=f"{rate:.1f}/s  mean {mean:.3f}")
+
+
+@contextmanager
+def _progress(plan: Plan, *, quiet: bool) -> Iterator[_Bar]:
+    if quiet or not sys.stderr.isatty():
+        yield _Bar(plan)
+        return
+    bar = _DrawnBar(plan)
+    with bar.progress:
+        yield bar
+
+
+def report(summaries: Sequence[RunSummary], *, as_json: bool) -> None:
+    """Print what the runs came to."""
+    if as_json:
+        objects = [summary.model_dump(mode="json") for summary in summaries]
+        print_json(objects[0] if len(objects) == 1 else {"runs": objects})
+        return
+    rows = [
+        (
+            summary.agent,
+            summary.tasks,
+            f"{summary.scored}/{summary.planned}",
+            with_error(summary.mean_reward, summary.stderr),
+            with_error(summary.success_rate, summary.success_stderr),
+            "-" if summary.turns is None else f"{summary.turns:.1f}",
+            summary.errors,
+            summary.limits,
+            "-" if summary.wall_s is None else f"{summary.wall_s:.1f}",
+            "-" if summary.cpu_s is None else f"{summary.cpu_s:.1f}",
+        )
+        for summary in summaries
+    ]
+    columns = ("agent", "tasks", "scored", "mean reward", "success", "turns", "errors", "limits")
+    print_table("", (*columns, "wall s", "cpu s"), rows)
+    for summary in summaries:
+        typer.echo(f"run {summary.run_id}: agentgym show {summary.run_id}")
+
+
+def with_error(mean: float | None, stderr: float | None) -> str:
+    """Return a mean with its standard error, as a person reads it."""
+    if mean is None:
+        return "-"
+    return f"{mean:.3f}" if stderr is None else f"{mean:.3f} ± {stderr:.3f}"
+
+
+def checked_limits(
+    turns: int | None, tokens: int | None, cost: float | None, time_s: float | None
+) -> Limits:
+    """Return the limits of an episode.
+
+    Raises:
+        UsageError: One is zero or less.
+    """
+    given = {"turns": turns, "tokens": tokens, "cost": cost, "time": time_s}
+    for name, value in given.items():
+        if value is not None and value <= 0:
+            raise UsageError(
+                f"A limit of {value:g} {name} allows nothing.", remedy="Give more than 0."
+            )
+    return Limits(turns=turns, tokens=tokens, cost=cost, time=time_s)
+
+
+def parse_price(text: str | None) -> tuple[float, float] | None:
+    """Parse "IN,OUT" US dollars per million tokens.
+
+    Raises:
+        UsageError: It is not two numbers.
+    """
+    if text is None:
+        return None
+    try:
+        prompt, completion = (float(part) for part in text.split(","))
+    except ValueError as error:
+        raise UsageError(
+            f"{text!r} is not a price.", remedy="Write IN,OUT, as in 2.5,10."
+        ) from error
+    return prompt, completion
+
+
+def _cpu_seconds() -> float:
+    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)

@@ -1,0 +1,134 @@
+"""The command `eval`: play tasks, keep every trajectory, print what it came to."""
+
+import contextlib
+from typing import Annotated
+
+import typer
+
+from agentgym.cli.options import EnvArgs, StoreOption, environment_options
+from agentgym.cli.output import JsonFlag
+from agentgym.errors import UsageError
+from agentgym.registry import spec
+from agentgym.tasks import load_tasks
+
+
+def evaluate(
+    env: Annotated[str, typer.Argument(metavar="ENV", help="An environment, such as sql.")],
+    agent: Annotated[
+        str | None,
+        typer.Option(help="null, random, oracle or scripted:FILE; several with commas."),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="An LLM, such as openai/gpt-x or anthropic/claude-x.")
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="An OpenAI-compatible endpoint, up to /v1.")
+    ] = None,
+    client: Annotated[
+        str | None, typer.Option(help="lean, openai or litellm; chosen by the model by default.")
+    ] = None,
+    action_format: Annotated[
+        str, typer.Option("--format", help="native tool calls, or react for models without.")
+    ] = "native",
+    temperature: Annotated[float | None, typer.Option(help="Sampling temperature.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="Output tokens a turn.")] = None,
+    model_timeout: Annotated[float, typer.Option(help="Seconds a model call may take.")] = 120.0,
+    model_attempts: Annotated[int, typer.Option(min=1, help="Model calls a turn at most.")] = 8,
+    price: Annotated[
+        str | None, typer.Option(metavar="IN,OUT", help="US dollars per million tokens.")
+    ] = None,
+    history: Annotated[
+        str, typer.Option(help="full, or window:N for the task and the last N turns.")
+    ] = "full",
+    system: Annotated[str | None, typer.Option(help="Standing words before everything.")] = None,
+    tasks: Annotated[
+        str | None, typer.Option(help="A task set's name, a tasks.jsonl, or a folder.")
+    ] = None,
+    task: Annotated[list[str] | None, typer.Option(help="Only this task id or pattern.")] = None,
+    split: Annotated[str | None, typer.Option(help="Only this split.")] = None,
+    limit: Annotated[int | None, typer.Option(help="At most so many tasks.")] = None,
+    shuffle_seed: Annotated[int | None, typer.Option(help="Shuffle the tasks first.")] = None,
+    include_flagged: Annotated[
+        bool, typer.Option("--include-flagged", help="Play tasks known to be unsound too.")
+    ] = False,
+    epochs: Annotated[int, typer.Option(help="Episodes a task.")] = 1,
+    concurrency: Annotated[int, typer.Option(help="Episodes at once.")] = 8,
+    seed: Annotated[int, typer.Option(help="The run's seed.")] = 0,
+    max_turns: Annotated[int | None, typer.Option(help="Agent turns an episode.")] = None,
+    token_limit: Annotated[int | None, typer.Option(help="Tokens an episode.")] = None,
+    cost_limit: Annotated[float | None, typer.Option(help="US dollars an episode.")] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds in the environment an episode.")
+    ] = None,
+    step_timeout: Annotated[float, typer.Option(help="Seconds until a hung step is given up.")] = (
+        300.0
+    ),
+    attempts: Annotated[int, typer.Option(help="Starts of an episode, where it breaks.")] = 3,
+    env_arg: EnvArgs = None,
+    store: StoreOption = None,
+    run_id: Annotated[str | None, typer.Option(help="The run's name in the store.")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with --run-id, or start it if it is new.")
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Evaluate agents on an environment."""
+    from agentgym.agents.base import AgentSettings
+    from agentgym.agents.factory import make_agents
+    from agentgym.cli.carry_out import carry_out, checked_limits, parse_price, report
+    from agentgym.rollout.plan import Plan, new_run_id
+    from agentgym.trajectories.store import TrajectoryStore
+
+    env_spec = spec(env)
+    if resume and run_id is None:
+        raise UsageError("--resume needs to know which run.", remedy="Add --run-id.")
+    limits = checked_limits(max_turns, token_limit, cost_limit, time_limit)
+    selected = load_tasks(env_spec, tasks).select(
+        ids=task or (),
+        split=split,
+        limit=limit,
+        shuffle_seed=shuffle_seed,
+        flagged=include_flagged,
+    )
+    settings = None
+    if model is not None:
+        settings = AgentSettings(
+            model=model,
+            base_url=base_url,
+            client=client,
+            format=action_format,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            attempts=model_attempts,
+            timeout=model_timeout,
+            price=parse_price(price),
+            history=history,
+            system=system,
+        )
+    elif base_url is not None:
+        raise UsageError("--base-url is for an LLM.", remedy="Name it with --model.")
+    agents = make_agents(agent, settings, env_spec)
+    run_id = run_id or new_run_id()
+    summaries = []
+    with contextlib.closing(TrajectoryStore.open(store)) as opened:
+        for one in agents:
+            plan = Plan(
+                env_spec=env_spec,
+                tasks=selected,
+                agent=one,
+                env_options=environment_options(env_arg),
+                epochs=epochs,
+                seed=seed,
+                limits=limits,
+                concurrency=concurrency,
+                attempts=attempts,
+                step_timeout=step_timeout,
+                run_id=run_id if len(agents) == 1 else f"{run_id}-{one.name}",
+            )
+            summary = carry_out(plan, opened, resume=resume, quiet=as_json)
+            summaries.append(summary)
+            if summary.episodes < summary.planned:
+                break
+    report(summaries, as_json=as_json)
+    if any(summary.episodes < summary.planned for summary in summaries):
+        raise typer.Exit(130)

@@ -1,0 +1,173 @@
+"""Commands about runs in the store: runs, show, replay and export."""
+
+import contextlib
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agentgym.cli.options import EnvArgs, StoreOption, environment_options
+from agentgym.cli.output import JsonFlag, print_json, print_table
+
+Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's id.")]
+
+
+def list_runs(store: StoreOption = None, as_json: JsonFlag = False) -> None:
+    """List the runs in a store."""
+    from agentgym.trajectories.store import TrajectoryStore
+
+    with contextlib.closing(TrajectoryStore.open(store)) as opened:
+        rows = opened.list_runs()
+    if as_json:
+        print_json({"runs": [row.model_dump(mode="json") for row in rows]})
+        return
+    print_table(
+        "",
+        ("run", "environment", "agent", "tasks", "episodes", "mean reward", "created"),
+        [
+            (
+                row.run_id,
+                row.env,
+                row.agent,
+                row.tasks,
+                row.episodes,
+                row.mean_score,
+                f"{row.created_at:%Y-%m-%d %H:%M}",
+            )
+            for row in rows
+        ],
+    )
+
+
+def show(
+    run: Run,
+    task: Annotated[str | None, typer.Argument(metavar="[TASK]", help="One episode.")] = None,
+    epoch: Annotated[int, typer.Option(help="Which repetition of the task.")] = 0,
+    store: StoreOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show what a run came to, or one of its episodes turn by turn."""
+    from agentgym.cli import transcript
+    from agentgym.cli.carry_out import report
+    from agentgym.evaluation.metrics import summarise
+    from agentgym.trajectories.record import EpisodeKey
+    from agentgym.trajectories.store import TrajectoryStore
+
+    with contextlib.closing(TrajectoryStore.open(store)) as opened:
+        record = opened.get_run(run)
+        if task is not None:
+            trajectory = opened.get(run, EpisodeKey(task_id=task, epoch=epoch))
+            if as_json:
+                print_json(trajectory.model_dump(mode="json"))
+            else:
+                transcript.print_trajectory(trajectory)
+            return
+        rows = list(opened.summaries(run))
+    summary = summarise(record, rows)
+    if as_json:
+        print_json(
+            {
+                **summary.model_dump(mode="json"),
+                "record": record.model_dump(mode="json"),
+                "episode_list": [row.model_dump(mode="json") for row in rows],
+            }
+        )
+        return
+    print_table(
+        "",
+        ("task", "epoch", "score", "turns", "ended", "faults"),
+        [
+            (
+                row.key.task_id,
+                row.key.epoch,
+                row.score,
+                row.turns,
+                " ".join((row.status, row.detail)).strip(),
+                dict(row.faults),
+            )
+            for row in rows
+        ],
+    )
+    report([summary], as_json=False)
+
+
+def replay(
+    run: Run,
+    task: Annotated[list[str] | None, typer.Option(help="Only this task.")] = None,
+    tasks: Annotated[
+        str | None, typer.Option(help="Where its tasks are now, if they have moved.")
+    ] = None,
+    env_arg: EnvArgs = None,
+    store: StoreOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Execute a run's stored actions again; exit code 1 at the first difference, which is shown."""
+    import asyncio
+
+    from agentgym.evaluation.replay import Replayed, replay_run
+    from agentgym.trajectories.store import TrajectoryStore
+
+    async def until_difference() -> list[Replayed]:
+        done = []
+        async for item in replay_run(
+            record, chosen, tasks=tasks, env_options=environment_options(env_arg)
+        ):
+            done.append(item)
+            if item.difference is not None:
+                break
+        return done
+
+    with contextlib.closing(TrajectoryStore.open(store)) as opened:
+        record = opened.get_run(run)
+        chosen = (t for t in opened.trajectories(run) if not task or t.key.task_id in task)
+        done = asyncio.run(until_difference())
+    difference = next((item for item in done if item.difference is not None), None)
+    skipped = [item for item in done if item.skipped is not None]
+    if as_json:
+        print_json(
+            {
+                "run_id": run,
+                "episodes": len(done) - len(skipped),
+                "turns": sum(item.turns for item in done),
+                "skipped": len(skipped),
+                "equal": difference is None,
+                "difference": difference.model_dump(mode="json") if difference else None,
+            }
+        )
+    elif difference is not None and difference.difference is not None:
+        found = difference.difference
+        typer.echo(
+            f"{difference.key.task_id} epoch {difference.key.epoch}, turn {found.turn}: "
+            f"the {found.what} differs.\nstored:   {json.dumps(found.stored)}"
+            f"\nreplayed: {json.dumps(found.replayed)}"
+        )
+    else:
+        turns = sum(item.turns for item in done)
+        typer.echo(f"{len(done) - len(skipped)} episodes, {turns} turns: all equal.")
+    if skipped and not as_json:
+        typer.echo(f"{len(skipped)} episodes ended in errors and were not replayed.")
+    if difference is not None:
+        raise typer.Exit(1)
+
+
+def export(
+    run: Run,
+    file_format: Annotated[str, typer.Option("--format", help="jsonl or parquet.")] = "jsonl",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file; - is standard output.")
+    ] = None,
+    store: StoreOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Write a run's trajectories to a file."""
+    from agentgym.trajectories.export import export_run
+    from agentgym.trajectories.store import TrajectoryStore
+
+    path = output or Path(f"{run}.{file_format}")
+    with contextlib.closing(TrajectoryStore.open(store)) as opened:
+        count = export_run(opened, run, file_format, path)
+    if as_json:
+        print_json({"run_id": run, "episodes": count, "file": str(path)})
+    elif str(path) != "-":
+        typer.echo(f"wrote {count} episodes to {path}")

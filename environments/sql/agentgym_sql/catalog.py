@@ -1,0 +1,101 @@
+"""What a SQLite database consists of, read through its pragmas: tables, keys, content hash."""
+
+import sqlite3
+from collections.abc import Iterator
+
+from agentgym_sql.fingerprint import digest, normal_sql, rows_digest
+from agentgym_sql.results import Column, ForeignKey, Table
+
+_OBJECTS = """
+    SELECT type, name, sql FROM sqlite_master
+    WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid
+"""
+_HIDDEN_VIRTUAL, _GENERATED = 1, (2, 3)
+
+
+def quoted(name: str) -> str:
+    """Return a name as a SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def tables(connection: sqlite3.Connection) -> list[Table]:
+    """Return the tables and views in the order they were created."""
+    return [
+        Table(
+            name,
+            kind,
+            _columns(connection, name),
+            _foreign_keys(connection, name) if kind == "table" else (),
+        )
+        for kind, name, _ in connection.execute(_OBJECTS).fetchall()
+        if kind in ("table", "view")
+    ]
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> tuple[Column, ...]:
+    rows = connection.execute(f"PRAGMA table_xinfo({quoted(table)})").fetchall()
+    return tuple(
+        Column(name, type_, not required and not key, bool(key))
+        for _, name, type_, required, _, key, hidden in rows
+        if hidden != _HIDDEN_VIRTUAL
+    )
+
+
+def _foreign_keys(connection: sqlite3.Connection, table: str) -> tuple[ForeignKey, ...]:
+    rows = connection.execute(f"PRAGMA foreign_key_list({quoted(table)})").fetchall()
+    keys: dict[int, list[tuple[str, str | None]]] = {}
+    parents: dict[int, str] = {}
+    for number, _, parent, source, target, *_ in sorted(rows):
+        keys.setdefault(number, []).append((source, target))
+        parents[number] = parent
+    return tuple(
+        ForeignKey(
+            tuple(source for source, _ in pairs),
+            parents[number],
+            _targets(connection, parents[number], [target for _, target in pairs]),
+        )
+        for number, pairs in keys.items()
+    )
+
+
+def _targets(
+    connection: sqlite3.Connection, parent: str, names: list[str | None]
+) -> tuple[str, ...]:
+    given = tuple(name for name in names if name is not None)
+    if len(given) == len(names):
+        return given
+    # A key that names no columns points to the parent's primary key.
+    rows = connection.execute(f"PRAGMA table_info({quoted(parent)})").fetchall()
+    return tuple(row[1] for row in sorted(rows, key=lambda row: row[5]) if row[5])
+
+
+def state_hash(connection: sqlite3.Connection) -> str:
+    """Return the hash of schema and rows; spelling, storage and row order do not count."""
+    return digest(_parts(connection))
+
+
+def _parts(connection: sqlite3.Connection) -> Iterator[object]:
+    for kind, name, sql in connection.execute(_OBJECTS).fetchall():
+        if kind == "table":
+            yield from _table_parts(connection, name)
+        elif kind in ("view", "trigger"):
+            yield kind, normal_sql(sql)
+
+
+def _table_parts(connection: sqlite3.Connection, table: str) -> Iterator[object]:
+    name = table.lower()
+    columns = connection.execute(f"PRAGMA table_xinfo({quoted(table)})").fetchall()
+    for number, column, type_, required, default, key, hidden in columns:
+        yield "column", name, number, column.lower(), type_.upper(), required, default, key, hidden
+    keys = connection.execute(f"PRAGMA foreign_key_list({quoted(table)})").fetchall()
+    for _, number, *key in keys:
+        yield "foreign key", name, number, *(str(part).lower() for part in key)
+    for _, index, unique, origin, partial in connection.execute(
+        f"PRAGMA index_list({quoted(table)})"
+    ).fetchall():
+        parts = connection.execute(f"PRAGMA index_xinfo({quoted(index)})").fetchall()
+        own = index.lower() if origin == "c" else ""
+        yield "index", name, own, unique, partial, [part[1:] for part in parts if part[5]]
+    stored = [quoted(column[1]) for column in columns if column[6] not in _GENERATED]
+    rows = connection.execute(f"SELECT {', '.join(stored)} FROM {quoted(table)}")  # noqa: S608 - quoted names
+    yield "rows", name, rows_digest(rows)
