@@ -117,15 +117,15 @@ class ToolEnvironment(Environment, Generic[PublicT, PrivateT]):
     task: Task[PublicT, PrivateT]
     seed: int
     rng: random.Random
-    _class_tools: ClassVar[dict[str, Tool] | None] = None
-    _observation: Observation | None = None
-    _over = True
-    _finished = False
-    _turn_reward = Reward()
+    __class_tools: ClassVar[dict[str, Tool] | None] = None
+    __observation: Observation | None = None
+    __over = True
+    __finished = False
+    __turn_reward = Reward()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls._class_tools = None
+        cls.__class_tools = None
         for base in getattr(cls, "__orig_bases__", ()):
             parts = get_args(base)
             if len(parts) == 2 and all(isinstance(part, type) for part in parts):
@@ -150,7 +150,7 @@ class ToolEnvironment(Environment, Generic[PublicT, PrivateT]):
 
     def tools(self) -> Sequence[Tool]:
         """Return the tools on offer now; override it where they change during an episode."""
-        return [tool.bind(self) for tool in self._marked_tools().values()]
+        return [tool.bind(self) for tool in self.declared_tools().values()]
 
     async def save(self) -> Any:
         """Return the author's own episode state, for `fingerprint` and `snapshot`.
@@ -170,64 +170,66 @@ class ToolEnvironment(Environment, Generic[PublicT, PrivateT]):
 
     def finish(self) -> None:
         """End the episode with this turn; calls that follow in it are refused."""
-        self._finished = True
+        self.__finished = True
 
     def reward(self, value: float, **components: float) -> None:
         """Add a dense reward to the current turn."""
-        merged = dict(self._turn_reward.components)
+        merged = dict(self.__turn_reward.components)
         for name, part in components.items():
             merged[name] = merged.get(name, 0.0) + part
-        self._turn_reward = Reward(value=self._turn_reward.value + value, components=merged)
+        self.__turn_reward = Reward(value=self.__turn_reward.value + value, components=merged)
 
     # What the engine calls.
 
     async def reset(self, task: Task[Any, Any], *, seed: int) -> Observation:
         """Begin an episode; see `Environment.reset`."""
-        self._over = True
-        self.task = self._typed(task)
+        self.__over = True
+        self.task = self.__typed(task)
         self.seed = seed
         self.rng = random.Random(f"{task.id}:{seed}")
-        self._finished = False
+        self.__finished = False
         with blame("setup"):
             opening = await self.setup()
-        self._over = False
-        return self._observe(_messages(opening))
+        self.__over = False
+        return self.__observe(_messages(opening))
 
     async def step(self, action: Action) -> Transition:
         """Carry out one turn; see `Environment.step`."""
-        if self._over:
+        if self.__over:
             raise ProtocolError("There is no episode to step.", remedy="Call reset first.")
-        self._turn_reward = Reward()
+        self.__turn_reward = Reward()
         if action.tool_calls:
             offered = {tool.name: tool for tool in self.tools()}
-            messages = [await self._answer(call, offered) for call in action.tool_calls]
+            messages = [await self.__answer(call, offered) for call in action.tool_calls]
         else:
-            messages = list(await self._talk(action.text))
-        reward = self._turn_reward
-        if self._finished:
-            self._over = True
-            reward = await self._graded()
+            messages = list(await self.__talk(action.text))
+        reward = self.__turn_reward
+        if self.__finished:
+            self.__over = True
+            reward = await self.__graded()
         return Transition(
-            observation=self._observe(messages), reward=reward, terminated=self._finished
+            observation=self.__observe(messages), reward=reward, terminated=self.__finished
         )
 
     async def fingerprint(self) -> str:
         """Hash the author's state; see `Environment.fingerprint`."""
-        return digest([await self.save(), self._finished])
+        return digest([await self.save(), self.__finished])
 
     async def snapshot(self) -> Snapshot:
         """Copy the episode; see `Environment.snapshot`."""
-        if self._observation is None:
+        if self.__observation is None:
             raise ProtocolError("There is no episode to snapshot.", remedy="Call reset first.")
         episode = _Episode(
             self.seed,
             self.rng.getstate(),
-            self._finished,
-            self._over,
-            self._observation,
+            self.__finished,
+            self.__over,
+            self.__observation,
             copy.deepcopy(await self.save()),
         )
-        return Snapshot(env=type(self).__name__, task_id=self.task.id, state=(self.task, episode))
+        # The task as plain data: its type is made at run time, which pickle cannot name.
+        state = (self.task.model_dump(), episode)
+        return Snapshot(env=type(self).__name__, task_id=self.task.id, state=state)
 
     async def restore(self, snapshot: Snapshot) -> Observation:
         """Go back to a snapshot; see `Environment.restore`."""
@@ -237,12 +239,13 @@ class ToolEnvironment(Environment, Generic[PublicT, PrivateT]):
                 remedy="Restore it into the environment it was taken from.",
             )
         episode: _Episode
-        self.task, episode = snapshot.state
+        task, episode = snapshot.state
+        self.task = self.task_type.model_validate(task)
         self.seed = episode.seed
         self.rng = random.Random()
         self.rng.setstate(episode.rng)
-        self._finished, self._over = episode.finished, episode.over
-        self._observation = episode.observation
+        self.__finished, self.__over = episode.finished, episode.over
+        self.__observation = episode.observation
         with blame("restore"):
             await self.load(copy.deepcopy(episode.state))
         return episode.observation
@@ -250,30 +253,30 @@ class ToolEnvironment(Environment, Generic[PublicT, PrivateT]):
     # Inside.
 
     @classmethod
-    def _marked_tools(cls) -> dict[str, Tool]:
-        if cls._class_tools is None:
+    def declared_tools(cls) -> dict[str, Tool]:
+        if cls.__class_tools is None:
             members = (getattr(cls, name) for name in _names_in_order(cls))
             marked = [Tool(member) for member in members if is_tool(member)]
-            cls._class_tools = {tool.name: tool for tool in marked}
-        return cls._class_tools
+            cls.__class_tools = {tool.name: tool for tool in marked}
+        return cls.__class_tools
 
-    def _typed(self, task: Task[Any, Any]) -> Task[PublicT, PrivateT]:
+    def __typed(self, task: Task[Any, Any]) -> Task[PublicT, PrivateT]:
         if isinstance(task, self.task_type):
             return task
         return self.task_type.model_validate(task.model_dump())
 
-    def _observe(self, messages: Sequence[Message]) -> Observation:
+    def __observe(self, messages: Sequence[Message]) -> Observation:
         tools = tuple(tool.spec for tool in self.tools())
-        self._observation = Observation(messages=tuple(messages), tools=tools)
-        return self._observation
+        self.__observation = Observation(messages=tuple(messages), tools=tools)
+        return self.__observation
 
-    async def _answer(self, call: ToolCall, offered: dict[str, Tool]) -> Message:
-        if self._finished:
+    async def __answer(self, call: ToolCall, offered: dict[str, Tool]) -> Message:
+        if self.__finished:
             return _fault(call, "over", "The episode is over; this call was not made.")
         tool = offered.get(call.name)
         if tool is None:
             known = ", ".join(offered) or "none"
-            return _fault(call, "unknown_tool", f"No tool {call.name!r}. Tools: {known}.")
+            return _fault(call, "unknown_tool", f"No tool {call.name[:100]!r}. Tools: {known}.")
         if isinstance(call.arguments, str):
             text = f"Bad arguments for {call.name}: not a JSON object."
             return _fault(call, "bad_arguments", text)
@@ -288,14 +291,14 @@ class ToolEnvironment(Environment, Generic[PublicT, PrivateT]):
             return _fault(call, "failed", str(error))
         return Message(role="tool", content=content, tool_call_id=call.id)
 
-    async def _talk(self, text: str) -> Sequence[Message]:
+    async def __talk(self, text: str) -> Sequence[Message]:
         try:
             with blame("reply"):
                 return _messages(await self.reply(text))
         except ToolError as error:
             return [Message(role="user", content=str(error), fault="no_call")]
 
-    async def _graded(self) -> Reward:
+    async def __graded(self) -> Reward:
         with blame("grade"):
             return await self.grade()
 

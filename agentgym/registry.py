@@ -147,12 +147,26 @@ def make(name: str, **options: Any) -> Environment:
         UnknownNameError: No such environment or option, with the nearest names.
         UsageError: It is broken.
     """
-    environment_type = spec(name).environment_type()
+    return build(spec(name), **options)
+
+
+def build(env_spec: EnvSpec, **options: Any) -> Environment:
+    """Make an environment from its spec, registered or not.
+
+    Args:
+        env_spec: The environment.
+        options: The environment's own options, the arguments of its class.
+
+    Raises:
+        UnknownNameError: No such option, with the nearest names.
+        UsageError: Its entry point does not name an environment.
+    """
+    environment_type = env_spec.environment_type()
     known = inspect.signature(environment_type).parameters
     takes_any = any(p.kind is p.VAR_KEYWORD for p in known.values())
     for option in options:
         if option not in known and not takes_any:
-            raise UnknownNameError(f"option of environment {name!r}", option, known)
+            raise UnknownNameError(f"option of environment {env_spec.name!r}", option, known)
     return environment_type(**options)
 
 

@@ -111,11 +111,16 @@ class TaskSet:
 
 
 def task_hash(task: Task[Any, Any]) -> str:
-    """Content hash of a task: what is asked and how it is graded, not its name or split."""
-    content = task.model_dump(
-        mode="json", exclude_defaults=True, exclude={"id", "split", "tags", "flags"}
-    )
-    return digest(content)
+    """Content hash of a task: what is asked and how it is graded, not its name or split.
+
+    A public or private model leaves fields out, such as a local path, by naming them in a class
+    variable `unhashed`.
+    """
+    left_out: dict[str, Any] = {"id": True, "split": True, "tags": True, "flags": True}
+    for part in ("public", "private"):
+        names = getattr(type(getattr(task, part)), "unhashed", ())
+        left_out[part] = dict.fromkeys(names, True)
+    return digest(task.model_dump(mode="json", exclude_defaults=True, exclude=left_out))
 
 
 def load_tasks(env_spec: EnvSpec, source: str | None = None) -> TaskSet:

@@ -167,8 +167,8 @@ def _without_titles(node: Json) -> Json:
 
 def _explain(tool: Tool, error: ValidationError) -> str:
     problems = []
-    for item in error.errors(include_url=False, include_context=False):
-        where = ".".join(str(part) for part in item["loc"]) or "arguments"
+    for item in error.errors(include_url=False, include_context=False)[:20]:
+        where = ".".join(str(part) for part in item["loc"])[:100] or "arguments"
         match item["type"]:
             case "missing":
                 problems.append(f"{where} is required")

@@ -17,11 +17,32 @@ Json: TypeAlias = Any
 """A JSON value: None, bool, int, float, str, list or dict of JSON values."""
 
 
+MAX_DEPTH = 100
+"""Levels of nesting in a tool call's arguments; JSON writers give up not far beyond."""
+
+
 def clean_text(value: Json) -> Json:
     """Replace lone surrogates, which no UTF-8 store or socket can carry, by U+FFFD."""
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return value
+
+
+def clean_json(value: Json, depth: int = 0) -> Json:
+    """Make a model's JSON value one that every store and socket carries unchanged.
+
+    Lone surrogates are replaced; non-finite numbers and what is nested deeper than
+    `MAX_DEPTH` levels become text.
+    """
+    if isinstance(value, dict | list) and depth >= MAX_DEPTH:
+        return f"({type(value).__name__} nested deeper than {MAX_DEPTH} levels)"
+    if isinstance(value, dict):
+        return {clean_text(key): clean_json(part, depth + 1) for key, part in value.items()}
+    if isinstance(value, list):
+        return [clean_json(part, depth + 1) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return clean_text(value)
 
 
 def _finite(value: float) -> float:
@@ -86,7 +107,9 @@ class ToolCall(Frozen):
     """
 
     name: Text
-    arguments: dict[str, Json] | Text = Field(default_factory=dict)
+    arguments: Annotated[dict[str, Json] | str, BeforeValidator(clean_json)] = Field(
+        default_factory=dict
+    )
     id: Text = ""
 
 

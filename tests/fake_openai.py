@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from email.utils import formatdate
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from aiohttp import web
-from typing_extensions import Self
 
 Body: TypeAlias = dict[str, Any]
 
@@ -51,7 +50,9 @@ class Reply:
                     "type": "function",
                     "function": {
                         "name": name,
-                        "arguments": arguments if isinstance(arguments, str) else json.dumps(arguments),
+                        "arguments": arguments
+                        if isinstance(arguments, str)
+                        else json.dumps(arguments),
                     },
                 }
                 for index, (name, arguments) in enumerate(self.calls)
@@ -225,7 +226,7 @@ class FakeOpenAI:
         return None
 
     def _reply(self, body: Body) -> Reply | None:
-        if callable(self._script):
+        if not isinstance(self._script, Sequence):
             return self._script(body)
         turn = sum(message["role"] == "assistant" for message in body["messages"])
         return self._script[turn] if turn < len(self._script) else None
@@ -274,14 +275,16 @@ def load_script(path: Path) -> Script:
     content = json.loads(path.read_text())
     if isinstance(content, list):
         return [Reply(**reply) for reply in content]
-    conversations = {name: [Reply(**reply) for reply in replies] for name, replies in content.items()}
+    conversations: dict[str, list[Reply]] = {
+        name: [Reply(**reply) for reply in replies] for name, replies in content.items()
+    }
 
     def answer(body: Body) -> Reply:
         said = json.dumps([message["content"] for message in body["messages"]], ensure_ascii=False)
         turn = sum(message["role"] == "assistant" for message in body["messages"])
-        for question, replies in conversations.items():
-            if json.dumps(question, ensure_ascii=False)[1:-1] in said and turn < len(replies):
-                return replies[turn]
+        for question, answers in conversations.items():
+            if json.dumps(question, ensure_ascii=False)[1:-1] in said and turn < len(answers):
+                return answers[turn]
         return Reply("I have no answer to that.")
 
     return answer
@@ -311,7 +314,9 @@ def main() -> None:
     """Serve until interrupted; the first line written is the base URL."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--script", type=Path, help="JSON: [reply, ...] or {question: [reply, ...]}")
+    parser.add_argument(
+        "--script", type=Path, help="JSON: [reply, ...] or {question: [reply, ...]}"
+    )
     parser.add_argument("--fault", type=_rate, action="append", default=[], metavar="NAME=RATE")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")

@@ -12,15 +12,15 @@ import typer
 
 from agentgym.cli.output import print_json, print_table
 from agentgym.errors import UsageError
-from agentgym.evaluation.metrics import RunSummary, summarise
-from agentgym.rollout.engine import Engine, Listener
+from agentgym.evaluation.metrics import RunResult, summarise
+from agentgym.rollout.engine import Engine
 from agentgym.rollout.plan import Plan
 from agentgym.trajectories.record import Trajectory
 from agentgym.trajectories.store import TrajectoryStore
 from agentgym.types import Limits
 
 
-def carry_out(plan: Plan, store: TrajectoryStore, *, resume: bool, quiet: bool) -> RunSummary:
+def carry_out(plan: Plan, store: TrajectoryStore, *, resume: bool, quiet: bool) -> RunResult:
     """Play what is missing of a run and return what the whole run came to.
 
     The first Ctrl-C lets the episodes in flight finish; a second one stops at once.
@@ -62,7 +62,7 @@ async def _run(engine: Engine, plan: Plan) -> None:
 class _Bar:
     """Counts episodes; draws where there is a terminal to draw on."""
 
-    def __init__(self, plan: Plan, listener: "Listener | None" = None) -> None:
+    def __init__(self, plan: Plan) -> None:
         self._total = len(plan.tasks) * plan.epochs
 
     def start(self, missing: int) -> None:
@@ -123,7 +123,7 @@ def _progress(plan: Plan, *, quiet: bool) -> Iterator[_Bar]:
         yield bar
 
 
-def report(summaries: Sequence[RunSummary], *, as_json: bool) -> None:
+def report(summaries: Sequence[RunResult], *, as_json: bool) -> None:
     """Print what the runs came to."""
     if as_json:
         objects = [summary.model_dump(mode="json") for summary in summaries]

@@ -1,18 +1,15 @@
 """Commands about environments: list, info, check and new."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from agentgym.cli.options import EnvArgs, environment_options
 from agentgym.cli.output import JsonFlag, print_facts, print_json, print_table
-from agentgym.registry import registered, spec
+from agentgym.registry import EnvSpec, registered, spec
 from agentgym.tasks import load_tasks, read_task_set
-
-if TYPE_CHECKING:
-    from agentgym.registry import EnvSpec
-    from agentgym.types import Json
+from agentgym.types import Json
 
 EnvName = Annotated[str, typer.Argument(metavar="ENV", help="An environment, such as sql.")]
 
@@ -44,9 +41,9 @@ def info(env: EnvName, as_json: JsonFlag = False) -> None:
     facts["options"] = _options(environment_type)
     facts["tools"] = {
         name: tool.spec.description.splitlines()[0] if tool.spec.description else ""
-        for name, tool in getattr(environment_type, "_marked_tools", dict)().items()
+        for name, tool in getattr(environment_type, "declared_tools", dict)().items()
     }
-    sets = []
+    sets: list[dict[str, Json]] = []
     for name, path in found.task_set_paths().items():
         tasks = read_task_set(path, environment_type.task_type, name)
         splits: dict[str, int] = {}
@@ -111,7 +108,7 @@ def new(
     typer.echo(f"\nNext: pip install -e {root} && agentgym check {name}")
 
 
-def _facts(found: "EnvSpec") -> "dict[str, Json]":
+def _facts(found: EnvSpec) -> dict[str, Json]:
     return {
         "id": found.id,
         "name": found.name,
@@ -126,7 +123,7 @@ def _facts(found: "EnvSpec") -> "dict[str, Json]":
     }
 
 
-def _options(environment_type: type) -> "dict[str, Json]":
+def _options(environment_type: type) -> dict[str, Json]:
     import inspect
 
     parameters = inspect.signature(environment_type).parameters.values()

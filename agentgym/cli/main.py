@@ -1,6 +1,7 @@
 """The `agentgym` command: one line and exit code 2 for a person's mistake, never a traceback."""
 
 import json
+import os
 import sys
 from typing import Annotated
 
@@ -58,7 +59,7 @@ def main() -> None:
         sys.exit(2)
     except BrokenPipeError:
         # The reader, such as `head`, has seen enough; Python must not complain at exit.
-        sys.stdout = None  # type: ignore[assignment]
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def one_line(text: str) -> str:

@@ -24,14 +24,14 @@ def list_runs(store: StoreOption = None, as_json: JsonFlag = False) -> None:
         return
     print_table(
         "",
-        ("run", "environment", "agent", "tasks", "episodes", "mean reward", "created"),
+        ("run", "environment", "agent", "tasks", "scored", "mean reward", "created"),
         [
             (
                 row.run_id,
                 row.env,
                 row.agent,
                 row.tasks,
-                row.episodes,
+                f"{row.graded}/{row.planned}",
                 row.mean_score,
                 f"{row.created_at:%Y-%m-%d %H:%M}",
             )

@@ -7,11 +7,12 @@ from statistics import fmean
 
 from pydantic import Field
 
-from agentgym.trajectories.record import EpisodeSummary, RunRecord
+from agentgym.trajectories.record import RunRecord
+from agentgym.trajectories.summaries import EpisodeSummary
 from agentgym.types import Frozen, Usage
 
 
-class RunSummary(Frozen):
+class RunResult(Frozen):
     """A run in numbers. Means are over scored episodes; None where there is none.
 
     Attributes:
@@ -59,7 +60,7 @@ class RunSummary(Frozen):
     cpu_s: float | None = None
 
 
-def summarise(run: RunRecord, episodes: Iterable[EpisodeSummary]) -> RunSummary:
+def summarise(run: RunRecord, episodes: Iterable[EpisodeSummary]) -> RunResult:
     """Reduce a run's episodes to numbers."""
     rows = list(episodes)
     scored = [row for row in rows if row.score is not None]
@@ -69,7 +70,7 @@ def summarise(run: RunRecord, episodes: Iterable[EpisodeSummary]) -> RunSummary:
     errors: Counter[str] = Counter()
     for row in rows:
         errors.update(row.faults)
-    return RunSummary(
+    return RunResult(
         run_id=run.run_id,
         env=run.env,
         agent=run.agent,

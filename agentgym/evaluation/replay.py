@@ -10,7 +10,7 @@ from agentgym.errors import UsageError
 from agentgym.registry import make, spec
 from agentgym.tasks import TaskSet, load_tasks, task_hash
 from agentgym.trajectories.record import EpisodeKey, RunRecord, Trajectory, Turn
-from agentgym.trajectories.redact import redact_trajectory
+from agentgym.trajectories.redact import Redactor
 from agentgym.types import Frozen, Json, Reward, Task
 
 
@@ -61,10 +61,11 @@ async def replay_run(
     """
     env_spec = spec(run.env)
     known = _tasks_by_id(load_tasks(env_spec, tasks or run.tasks), run)
+    redactor = Redactor.from_environ()  # what the store left out must not count as a difference
     environment = make(env_spec.name, **{**run.env_options, **(env_options or {})})
     try:
         for trajectory in trajectories:
-            yield await _replay(environment, trajectory, known[trajectory.key.task_id])
+            yield await _replay(environment, redactor, trajectory, known[trajectory.key.task_id])
     finally:
         await environment.close()
 
@@ -74,13 +75,15 @@ def _tasks_by_id(tasks: TaskSet, run: RunRecord) -> dict[str, Task[Any, Any]]:
     gone = [task_id for task_id in run.task_ids if task_id not in known]
     if gone:
         raise UsageError(
-            f"{len(gone)} tasks of run {run.run_id!r} are not in {tasks.source}, such as {gone[0]}.",
+            f"{len(gone)} tasks of run {run.run_id!r} are not in {tasks.source}: {gone[0]} ...",
             remedy="Name the task set it was run on with --tasks.",
         )
     return known
 
 
-async def _replay(environment: Environment, stored: Trajectory, task: Task[Any, Any]) -> Replayed:
+async def _replay(
+    environment: Environment, redactor: Redactor, stored: Trajectory, task: Task[Any, Any]
+) -> Replayed:
     if stored.outcome.status == "error" or stored.first is None:
         return Replayed(key=stored.key, skipped=f"error: {stored.outcome.detail}")
     if task_hash(task) != stored.task_hash:
@@ -88,9 +91,11 @@ async def _replay(environment: Environment, stored: Trajectory, task: Task[Any, 
             f"Task {task.id!r} is not the one that was played: its content has changed.",
             remedy="Name the task set it was run on with --tasks.",
         )
-    replayed = redact_trajectory(await _again(environment, stored, task))
+    replayed = redactor.trajectory((await _again(environment, stored, task)).model_dump())
     return Replayed(
-        key=stored.key, turns=len(stored.turns), difference=first_difference(stored, replayed)
+        key=stored.key,
+        turns=len(stored.turns),
+        difference=first_difference(stored, Trajectory.model_validate(replayed)),
     )
 
 

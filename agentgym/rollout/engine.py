@@ -20,7 +20,6 @@ from agentgym.errors import AgentgymError, EpisodeError, ModelRateLimitedError
 from agentgym.rollout.episode import Episode, play
 from agentgym.rollout.plan import Job, Plan, check_same
 from agentgym.trajectories.record import EpisodeKey, Fault, Outcome, Trajectory
-from agentgym.trajectories.redact import redact_run
 from agentgym.trajectories.store import TrajectoryStore
 from agentgym.trajectories.writer import EpisodeWriter
 
@@ -64,10 +63,10 @@ class Engine:
         Raises:
             UsageError: The run exists and is not to be resumed, or is another one.
         """
-        record = redact_run(self._plan.record())
+        record = self._plan.record()
         done: Collection[EpisodeKey] = ()
         if resume and self._store.has_run(record.run_id):
-            check_same(self._store.get_run(record.run_id), record)
+            check_same(self._store.get_run(record.run_id), self._store.redacted(record))
             done = self._store.finished(record.run_id)
         else:
             self._store.create_run(record)

@@ -53,13 +53,23 @@ def from_fields(fields: dict[str, Json]) -> Trajectory:
     return Trajectory.model_validate(fields)
 
 
-def to_json(value: Json) -> str:
+def to_json(value: Json, *, what: str) -> str:
     """Return compact ASCII JSON, which holds lone surrogates and non-finite numbers too.
 
+    Args:
+        value: Whatever has a JSON form, dates and models too.
+        what: How an error names it, such as "run 'a'".
+
     Raises:
-        ValueError, TypeError, RecursionError: The value has no JSON form.
+        StoreError: The value has no JSON form.
     """
-    return json.dumps(value, separators=(",", ":"), default=to_jsonable_python)
+    try:
+        return json.dumps(value, separators=(",", ":"), default=to_jsonable_python)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise StoreError(
+            f"The record of {what} cannot be written: {error}.",
+            remedy="Tool arguments, options and other free fields must be JSON values.",
+        ) from error
 
 
 def pack(fields: dict[str, Json], *, episode: str) -> bytes:
@@ -72,13 +82,7 @@ def pack(fields: dict[str, Json], *, episode: str) -> bytes:
     Raises:
         StoreError: The record holds something that has no JSON form.
     """
-    try:
-        text = to_json(fields)
-    except (ValueError, TypeError, RecursionError) as error:
-        raise StoreError(
-            f"The record of {episode} cannot be stored: {error}.",
-            remedy="Tool arguments and other free fields must be JSON values.",
-        ) from error
+    text = to_json(fields, what=episode)
     return bytes([FORMAT]) + zlib.compress(text.encode("ascii"), _LEVEL)
 
 
@@ -109,7 +113,14 @@ def decode(blob: bytes, *, episode: str) -> Trajectory:
         )
     try:
         return from_fields(json.loads(zlib.decompress(blob[1:])))
-    except (zlib.error, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (
+        zlib.error,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise StoreError(f"The record of {episode} is damaged.", remedy=_REMEDY) from error
 
 

@@ -128,30 +128,6 @@ class Trajectory(Frozen):
         return sum(len(turn.observation.faults) for turn in self.turns)
 
 
-class EpisodeSummary(Frozen):
-    """An episode without its turns: what listings and metrics need.
-
-    Attributes:
-        score: The grade's value; None for an error.
-        faults: Infrastructure faults by kind, survived ones included.
-        agent_faults: Mistakes of the agent's that were answered.
-    """
-
-    key: EpisodeKey
-    seed: int
-    status: str
-    detail: str
-    score: float | None
-    success: bool | None
-    turns: int
-    faults: Mapping[str, int]
-    agent_faults: int
-    usage: Usage
-    model_s: float
-    env_s: float
-    started_at: datetime
-
-
 class RunRecord(Frozen):
     """What a run is: enough to continue it, and to tell whether two runs are comparable.
 

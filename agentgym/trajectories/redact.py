@@ -39,9 +39,7 @@ _PLACEHOLDERS = frozenset(
 )
 _MIN_DISTINCT = 4
 _PATH = re.compile(r"(?:~|\.{0,2})/|[A-Za-z]:\\")
-_RANDOM_SEGMENT = re.compile(
-    r"(?=[^/\\]*[0-9])(?=[^/\\]*[A-Z])(?=[^/\\]*[a-z])[A-Za-z0-9+=]{21,}"
-)
+_RANDOM_SEGMENT = re.compile(r"(?=[^/\\]*[0-9])(?=[^/\\]*[A-Z])(?=[^/\\]*[a-z])[A-Za-z0-9+=]{21,}")
 
 # One search a shape leaps between literal prefixes, which their alternation cannot.
 _GATES = tuple(re.compile(shape) for shape in SHAPES)

@@ -4,13 +4,11 @@ What is saved is committed when `save` returns. Secrets are redacted on the way 
 processes may write to one store, also to one run.
 """
 
-import json
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
@@ -20,17 +18,11 @@ from agentgym.trajectories import codec
 from agentgym.trajectories.database import open_engine, store_errors
 from agentgym.trajectories.record import EpisodeKey, RunRecord, Trajectory
 from agentgym.trajectories.redact import Redactor
+from agentgym.trajectories.rows import Row, episode_row, episode_summary, run_row, run_summary
 from agentgym.trajectories.summaries import EpisodeSummary, RunSummary
-from agentgym.trajectories.tables import episodes, insert_episode, runs
-from agentgym.types import Usage
-
-Row: TypeAlias = dict[str, Any]
-"""An episode ready to be inserted: redacted and packed."""
+from agentgym.trajectories.tables import episodes, insert_episode, run_counts, runs
 
 _CHUNK = 16  # records held at once while a run is read
-
-_COUNTED = ("turns", "attempts", "agent_faults", "model_s", "env_s")
-_PLAIN = ("seed", "status", "detail", "score", "success", *_COUNTED)
 
 
 class TrajectoryStore:
@@ -90,17 +82,9 @@ class TrajectoryStore:
 
         Raises:
             UsageError: The store has a run of that id.
-            StoreError: It cannot be written.
+            StoreError: The store cannot be written, or a setting has no JSON form.
         """
-        row = {
-            "run_id": record.run_id,
-            "env": record.env,
-            "agent": record.agent,
-            "tasks": self._redactor.text(record.tasks),
-            "planned": len(record.task_ids) * record.epochs,
-            "created_at": record.created_at.timestamp(),
-            "record": codec.to_json(self._redact_run(record).model_dump()),
-        }
+        row = run_row(record, self._redactor)
         with store_errors(f"Run {record.run_id!r} cannot be added"):
             try:
                 with self._engine.begin() as connection:
@@ -111,6 +95,30 @@ class TrajectoryStore:
                     remedy="Go on with it by --resume, or choose another --run-id.",
                 ) from error
 
+    def has_run(self, run_id: str) -> bool:
+        """Whether there is a run of that id.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        with self._reading() as connection:
+            found = connection.scalar(sa.select(runs.c.id).where(runs.c.run_id == run_id))
+        return found is not None
+
+    def redacted(self, record: RunRecord) -> RunRecord:
+        """Return a run as `get_run` gives it back once it is created: secrets left out."""
+        return RunRecord.model_validate_json(run_row(record, self._redactor)["record"])
+
+    def redacted(self, record: RunRecord) -> RunRecord:
+        """Return a run's record as this store gives it back, secrets hidden."""
+        return RunRecord.model_validate_json(run_row(record, self._redactor)["record"])
+
+    def has_run(self, run_id: str) -> bool:
+        """Whether the store has a run of this id."""
+        with self._reading() as connection:
+            found = connection.scalar(sa.select(runs.c.id).where(runs.c.run_id == run_id))
+        return found is not None
+
     def get_run(self, run_id: str) -> RunRecord:
         """Return a run's record.
 
@@ -118,12 +126,12 @@ class TrajectoryStore:
             UnknownNameError: There is no such run.
             StoreError: It cannot be read.
         """
-        with store_errors("The store cannot be read"), self._engine.connect() as connection:
+        with self._reading() as connection:
             text = connection.scalar(sa.select(runs.c.record).where(runs.c.run_id == run_id))
         if text is None:
             raise self._unknown(run_id)
         try:
-            return RunRecord.model_validate(json.loads(text))
+            return RunRecord.model_validate_json(text)
         except ValueError as error:
             raise StoreError(
                 f"The record of run {run_id!r} is damaged.", remedy="Restore it from a backup."
@@ -131,35 +139,9 @@ class TrajectoryStore:
 
     def list_runs(self) -> list[RunSummary]:
         """Return every run, oldest first, without reading a record."""
-        failed = sa.case((episodes.c.status == "error", 1), else_=0)
-        counts = (
-            sa.select(
-                episodes.c.run,
-                sa.func.sum(1 - failed).label("graded"),
-                sa.func.sum(failed).label("errors"),
-                sa.func.avg(episodes.c.score).label("mean_score"),
-            )
-            .group_by(episodes.c.run)
-            .subquery()
-        )
-        columns = [runs.c[name] for name in ("run_id", "env", "agent", "tasks", "planned")]
-        query = (
-            sa.select(*columns, runs.c.created_at, counts)
-            .outerjoin(counts, counts.c.run == runs.c.id)
-            .order_by(runs.c.id)
-        )
-        with store_errors("The store cannot be read"), self._engine.connect() as connection:
-            rows = connection.execute(query).all()
-        return [
-            RunSummary(
-                **{column.name: getattr(row, column.name) for column in columns},
-                created_at=_utc(row.created_at),
-                graded=row.graded or 0,
-                errors=row.errors or 0,
-                mean_score=row.mean_score,
-            )
-            for row in rows
-        ]
+        with self._reading() as connection:
+            rows = connection.execute(run_counts()).all()
+        return [run_summary(row) for row in rows]
 
     def save(self, trajectories: Sequence[Trajectory]) -> None:
         """Save episodes in one transaction; on return they are committed.
@@ -180,31 +162,7 @@ class TrajectoryStore:
             UnknownNameError: A run that was not created.
             StoreError: It cannot be encoded.
         """
-        name = codec.name_episode(trajectory.run_id, trajectory.key)
-        fields = self._redactor.trajectory(codec.to_fields(trajectory))
-        faults = Counter(fault.kind for fault in trajectory.faults)
-        usage = trajectory.usage
-        return {
-            "run": self._run_key(trajectory.run_id),
-            "task_id": trajectory.key.task_id,
-            "epoch": trajectory.key.epoch,
-            "seed": trajectory.seed,
-            "status": trajectory.outcome.status,
-            "detail": fields["outcome"].get("detail", ""),
-            "score": trajectory.grade.value if trajectory.grade else None,
-            "success": trajectory.success,
-            "turns": len(trajectory.turns),
-            "attempts": trajectory.attempts,
-            "agent_faults": trajectory.agent_faults,
-            "faults": codec.to_json(faults) if faults else None,
-            "prompt_tokens": usage.prompt_tokens,
-            "completion_tokens": usage.completion_tokens,
-            "cost": usage.cost,
-            "model_s": trajectory.model_s,
-            "env_s": trajectory.env_s,
-            "started_at": trajectory.started_at.timestamp(),
-            "blob": codec.pack(fields, episode=name),
-        }
+        return episode_row(trajectory, self._run_key(trajectory.run_id), self._redactor)
 
     def insert(self, rows: Sequence[Row]) -> None:
         """Save packed episodes in one transaction, as `save` does.
@@ -228,7 +186,7 @@ class TrajectoryStore:
         query = sa.select(episodes.c.task_id, episodes.c.epoch).where(
             episodes.c.run == self._run_key(run_id), episodes.c.status != "error"
         )
-        with store_errors("The store cannot be read"), self._engine.connect() as connection:
+        with self._reading() as connection:
             rows = connection.execute(query)
             return {EpisodeKey(task_id=task_id, epoch=epoch) for task_id, epoch in rows}
 
@@ -241,13 +199,13 @@ class TrajectoryStore:
             UnknownNameError: There is no such run.
             StoreError: A record is damaged.
         """
-        ordered = self._in_task_order(run_id, sa.select(*_KEY, episodes.c.id))
+        ordered = self._in_task_order(run_id, episodes.c.id)
         for start in range(0, len(ordered), _CHUNK):
             chunk = ordered[start : start + _CHUNK]
             query = sa.select(episodes.c.id, episodes.c.blob).where(
                 episodes.c.id.in_([row.id for row in chunk])
             )
-            with store_errors("The store cannot be read"), self._engine.connect() as connection:
+            with self._reading() as connection:
                 blobs = {row.id: row.blob for row in connection.execute(query)}
             for row in chunk:
                 key = EpisodeKey(task_id=row.task_id, epoch=row.epoch)
@@ -260,11 +218,12 @@ class TrajectoryStore:
             UnknownNameError: There is no such run, or no such episode in it.
             StoreError: The record is damaged.
         """
-        run = self._run_key(run_id)
         query = sa.select(episodes.c.blob).where(
-            episodes.c.run == run, episodes.c.task_id == key.task_id, episodes.c.epoch == key.epoch
+            episodes.c.run == self._run_key(run_id),
+            episodes.c.task_id == key.task_id,
+            episodes.c.epoch == key.epoch,
         )
-        with store_errors("The store cannot be read"), self._engine.connect() as connection:
+        with self._reading() as connection:
             blob = connection.scalar(query)
         if blob is None:
             known = [f"{row.task_id}#{row.epoch}" for row in self._in_task_order(run_id)]
@@ -278,4 +237,37 @@ class TrajectoryStore:
             UnknownNameError: There is no such run.
         """
         columns = [column for column in episodes.c if column.name != "blob"]
-        return [_summary(row) for row in self._in_task_order(run_id, sa.select(*columns))]
+        return [episode_summary(row) for row in self._in_task_order(run_id, *columns)]
+
+    def _in_task_order(self, run_id: str, *columns: sa.Column[Any]) -> list[sa.Row[Any]]:
+        """Return columns of a run's episodes, and `task_id` and `epoch`, in task order."""
+        position = {task_id: i for i, task_id in enumerate(self.get_run(run_id).task_ids)}
+        query = sa.select(episodes.c.task_id, episodes.c.epoch, *columns).where(
+            episodes.c.run == self._run_key(run_id)
+        )
+        with self._reading() as connection:
+            rows = list(connection.execute(query))
+        last = len(position)
+        return sorted(
+            rows, key=lambda row: (position.get(row.task_id, last), row.task_id, row.epoch)
+        )
+
+    def _run_key(self, run_id: str) -> int:
+        """Return the key that stands for a run in this store; it never changes."""
+        if run_id not in self._run_keys:
+            with self._reading() as connection:
+                key = connection.scalar(sa.select(runs.c.id).where(runs.c.run_id == run_id))
+            if key is None:
+                raise self._unknown(run_id)
+            self._run_keys[run_id] = key
+        return self._run_keys[run_id]
+
+    def _unknown(self, run_id: str) -> UnknownNameError:
+        with self._reading() as connection:
+            known = connection.scalars(sa.select(runs.c.run_id)).all()
+        return UnknownNameError("run", run_id, known)
+
+    @contextmanager
+    def _reading(self) -> Iterator[sa.Connection]:
+        with store_errors("The store cannot be read"), self._engine.connect() as connection:
+            yield connection

@@ -64,9 +64,30 @@ def insert_episode(dialect: str) -> postgresql.Insert | sqlite.Insert:
         dialect: "sqlite" or "postgresql".
     """
     kept = {"id", "run", "task_id", "epoch"}
-    insert = (postgresql if dialect == "postgresql" else sqlite).insert(episodes)
+    insert = (postgresql.insert if dialect == "postgresql" else sqlite.insert)(episodes)
     return insert.on_conflict_do_update(
         index_elements=["run", "task_id", "epoch"],
         set_={c.name: insert.excluded[c.name] for c in episodes.c if c.name not in kept},
         where=episodes.c.status == "error",
+    )
+
+
+def run_counts() -> sa.Select[tuple[object, ...]]:
+    """Return the query for every run, oldest first, with counts and mean of its episodes."""
+    failed = sa.case((episodes.c.status == "error", 1), else_=0)
+    counts = (
+        sa.select(
+            episodes.c.run,
+            sa.func.sum(1 - failed).label("graded"),
+            sa.func.sum(failed).label("errors"),
+            sa.func.avg(episodes.c.score).label("mean_score"),
+        )
+        .group_by(episodes.c.run)
+        .subquery()
+    )
+    listed = [column for column in runs.c if column.name not in {"id", "record"}]
+    return (
+        sa.select(*listed, counts.c.graded, counts.c.errors, counts.c.mean_score)
+        .outerjoin(counts, counts.c.run == runs.c.id)
+        .order_by(runs.c.id)
     )

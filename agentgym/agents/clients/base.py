@@ -2,9 +2,9 @@
 
 from abc import ABC, abstractmethod
 from types import TracebackType
+from typing import Self
 
 from pydantic import Field
-from typing_extensions import Self
 
 from agentgym.trajectories.record import Fault
 from agentgym.types import Frozen, Json, Text, TokenTrace, ToolCall, Usage

@@ -35,15 +35,13 @@ class OpenAIClient(ChatClient):
 
     def __init__(
         self,
-        base_url: str = "https://api.openai.com/v1",
+        base_url: str,
         *,
         api_key: str | None = None,
         timeout: float = 120.0,
         prices: Prices | None = None,
     ) -> None:
-        self._endpoint = Endpoint(
-            parse_base_url(base_url).authority, [api_key] if api_key else []
-        )
+        self._endpoint = Endpoint(parse_base_url(base_url).authority, [api_key] if api_key else [])
         # Without a key the package would take one from the environment, perhaps another
         # server's.
         self._client = openai.AsyncOpenAI(

@@ -72,7 +72,7 @@ class RetryingClient(ChatClient):
             sleep=self._sleep,
             reraise=True,
         )
-        completion = await retrying(self._attempt, request)
+        completion: Completion = await retrying(self._attempt, request)
         return completion.model_copy(update={"faults": tuple(faults)}) if faults else completion
 
     async def close(self) -> None:
@@ -95,13 +95,17 @@ class RetryingClient(ChatClient):
         return isinstance(error, ModelError) and error.retryable
 
     def _wait(self, state: RetryCallState) -> float:
-        longest = min(self._max_wait_s, _FIRST_WAIT_SECONDS * 2 ** (state.attempt_number - 1))
+        longest: float = min(
+            self._max_wait_s, _FIRST_WAIT_SECONDS * 2 ** (state.attempt_number - 1)
+        )
         backoff = longest * self._jitter.uniform(0.5, 1)
-        asked = getattr(_error_of(state), "retry_after", None)
-        return backoff if asked is None else max(backoff, self._spread(asked))
+        error = _error_of(state)
+        if isinstance(error, ModelRateLimitedError) and error.retry_after is not None:
+            return max(backoff, self._spread(error.retry_after))
+        return backoff
 
     def _spread(self, seconds: float) -> float:
-        """Return a little more than `seconds`, so that waiting callers do not all return at once."""
+        """Return a little more than `seconds`, so that callers do not all return at once."""
         return seconds * self._jitter.uniform(1, 1 + _GATE_SPREAD)
 
     def _record(self, faults: list[Fault], state: RetryCallState) -> None:

@@ -90,12 +90,17 @@ def _table_parts(connection: sqlite3.Connection, table: str) -> Iterator[object]
     keys = connection.execute(f"PRAGMA foreign_key_list({quoted(table)})").fetchall()
     for _, number, *key in keys:
         yield "foreign key", name, number, *(str(part).lower() for part in key)
-    for _, index, unique, origin, partial in connection.execute(
+    for _, index, unique, origin, _ in connection.execute(
         f"PRAGMA index_list({quoted(table)})"
     ).fetchall():
+        own = normal_sql(_sql_of(connection, index)) if origin == "c" else ""
         parts = connection.execute(f"PRAGMA index_xinfo({quoted(index)})").fetchall()
-        own = index.lower() if origin == "c" else ""
-        yield "index", name, own, unique, partial, [part[1:] for part in parts if part[5]]
+        yield "index", name, own, unique, [part[2:5] for part in parts if part[5]]
     stored = [quoted(column[1]) for column in columns if column[6] not in _GENERATED]
-    rows = connection.execute(f"SELECT {', '.join(stored)} FROM {quoted(table)}")  # noqa: S608 - quoted names
+    rows = connection.execute(f"SELECT {', '.join(stored)} FROM {quoted(table)}")  # noqa: S608 - quoted
     yield "rows", name, rows_digest(rows)
+
+
+def _sql_of(connection: sqlite3.Connection, index: str) -> str:
+    query = "SELECT sql FROM sqlite_master WHERE type = 'index' AND name = ?"
+    return str(connection.execute(query, (index,)).fetchone()[0])

@@ -94,7 +94,7 @@ class Reproducible:
         if self._native is None:
             self._native = sqlite3.connect(":memory:", check_same_thread=False)
         marks = ",".join("?" * len(arguments))
-        value: Value = self._native.execute(f"SELECT {name}({marks})", arguments).fetchone()[0]  # noqa: S608 - a name of the table above
+        value: Value = self._native.execute(f"SELECT {name}({marks})", arguments).fetchone()[0]
         return value
 
     def _time_function(self, name: str, positions: tuple[int, ...]) -> Callable[..., Value]:

@@ -17,7 +17,7 @@ Classes: TypeAlias = dict[Hashable, list[Column]]
 ClassIds: TypeAlias = dict[Hashable, int]
 
 _FREE_PASSES = 4
-_FREE_CELLS = 5_000_000
+_FREE_CELLS = 2_000_000
 
 
 def equal_up_to_columns(predicted: Rows, gold: Rows, *, ordered: bool) -> bool | None:

@@ -52,8 +52,7 @@ def show_table(table: Table) -> str:
             notes.append("not null")
         lines.append(f"  {column.name} {', '.join(notes)}")
     lines += [
-        f"  foreign key ({', '.join(key.columns)}) -> "
-        f"{key.table}({', '.join(key.references)})"
+        f"  foreign key ({', '.join(key.columns)}) -> {key.table}({', '.join(key.references)})"
         for key in table.foreign_keys
     ]
     return "\n".join(lines)

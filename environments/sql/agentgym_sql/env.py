@@ -3,15 +3,15 @@
 from typing import Any, Literal
 
 from agentgym.env import ToolEnvironment, digest
-from agentgym.errors import ToolError, UsageError
+from agentgym.errors import ToolError, UnknownNameError, UsageError
 from agentgym.tools import tool
 from agentgym.types import Reward
-from agentgym_sql.backend import Backend, open_backend
-from agentgym_sql.comparators import comparator_named
+from agentgym_sql.backend import open_backend
+from agentgym_sql.cached import database_file
+from agentgym_sql.comparators import COMPARATORS
 from agentgym_sql.display import show_result, show_table, show_tables
 from agentgym_sql.grading import Answer, Grader, grade_state, run_gold
-from agentgym_sql.cached import database_file
-from agentgym_sql.results import StatementError, Value
+from agentgym_sql.results import StatementError
 from agentgym_sql.session import Session
 from agentgym_sql.tasks import SqlPrivate, SqlPublic
 
@@ -57,11 +57,12 @@ class SqlEnvironment(ToolEnvironment[SqlPublic, SqlPrivate]):
         max_rows: int = 50,
         variants: int = 1,
     ) -> None:
-        comparator_named(comparator)
+        if comparator not in COMPARATORS:
+            raise UnknownNameError("comparator", comparator, COMPARATORS)
         for name, value in (("timeout", timeout), ("max_rows", max_rows)):
             if not isinstance(value, int | float) or value <= 0:
                 raise UsageError(f"{name} is {value!r}.", remedy="Give a number above 0.")
-        self._backend: Backend = open_backend(url)
+        self._backend, self._dialect = open_backend(url)
         self._grader = Grader(comparator, timeout)
         self._timeout = timeout
         self._max_rows = max_rows
@@ -77,7 +78,7 @@ class SqlEnvironment(ToolEnvironment[SqlPublic, SqlPrivate]):
         self._session = await self._open(writable=public.kind == "mutation")
         return INTRODUCTION.format(
             db=public.db,
-            engine=ENGINES[self._backend.dialect],
+            engine=ENGINES[self._dialect],
             question=public.question,
             hint=f"\nHint: {public.hint}\n" if public.hint else "",
             ending=QUERY_ENDING if public.kind == "query" else MUTATION_ENDING,
@@ -177,7 +178,7 @@ class SqlEnvironment(ToolEnvironment[SqlPublic, SqlPrivate]):
         return await self._backend.open(path, writable=writable, seed=self.seed)
 
     async def _grade_query(self, answer: Answer) -> Reward:
-        gold = self.task.private.statements(self._backend.dialect)[0]
+        gold = self.task.private.statements(self._dialect)[0]
         shipped = self.task.private.file is None and answer.query is not None
         reward = self._grader.verdict(0.0, "gold_failed", "")
         for variant in range(1 + (self._variants if shipped else 0)):
@@ -195,7 +196,7 @@ class SqlEnvironment(ToolEnvironment[SqlPublic, SqlPrivate]):
         mine = await self._active.state_hash()
         session = await self._open(writable=True)
         try:
-            statements = self.task.private.statements(self._backend.dialect)
+            statements = self.task.private.statements(self._dialect)
             await run_gold(session, statements, self._timeout * 10)
             return grade_state(mine, await session.state_hash())
         finally:

@@ -14,7 +14,9 @@ from agentgym_sql.results import Value
 _MODULUS = 1 << 256
 _DIGITS = ".12g"
 
-_QUOTED_OR_SPACE = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\])|\s+|[^'"`\[\s]+""")
+_QUOTED_OR_SPACE = re.compile(
+    r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\])|\s+|[^'"`\[\s]+"""
+)
 
 
 def _float(value: float) -> int | float:

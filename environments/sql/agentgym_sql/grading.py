@@ -87,9 +87,7 @@ async def run_whole(session: Session, sql: str, timeout_s: float) -> Result:
     Raises:
         StatementError: It did not run, or has more rows than can be graded.
     """
-    result = await session.execute(
-        sql, timeout_s=timeout_s, max_rows=MAX_ROWS, max_bytes=MAX_BYTES
-    )
+    result = await session.execute(sql, timeout_s=timeout_s, max_rows=MAX_ROWS, max_bytes=MAX_BYTES)
     if result.truncated:
         raise StatementError("too_big", f"The result is larger than {MAX_ROWS} rows or 64 MB.")
     return result

@@ -28,40 +28,41 @@ _LIMITS = {
     sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 5000,
 }
 
-FUNCTIONS = frozenset(
-    """
-    -> ->> abs acos acosh asin asinh atan atan2 atanh avg ceil ceiling changes char coalesce
-    concat concat_ws cos cosh count cume_dist current_date current_time current_timestamp date
-    datetime degrees dense_rank exp first_value floor format glob group_concat hex if ifnull
-    iif instr json json_array json_array_length json_each json_error_position json_extract
-    json_group_array json_group_object json_insert json_object json_patch json_pretty
-    json_quote json_remove json_replace json_set json_tree json_type json_valid julianday lag
-    last_insert_rowid last_value lead length like likelihood likely ln log log10 log2 lower
-    ltrim max median min mod nth_value ntile nullif octet_length percent_rank percentile
-    percentile_cont percentile_disc pi pow power printf quote radians random randomblob rank
-    replace round row_number rtrim sign sin sinh soundex sqlite_version sqrt strftime
-    string_agg substr substring subtype sum tan tanh time timediff total trim trunc typeof
-    unhex unicode unistr unistr_quote unixepoch unlikely upper zeroblob
-    """.split()
-)
+_FUNCTIONS = """
+-> ->> abs acos acosh asin asinh atan atan2 atanh avg ceil ceiling changes char coalesce
+concat concat_ws cos cosh count cume_dist current_date current_time current_timestamp date
+datetime degrees dense_rank exp first_value floor format glob group_concat hex if ifnull
+iif instr json json_array json_array_length json_each json_error_position json_extract
+json_group_array json_group_object json_insert json_object json_patch json_pretty
+json_quote json_remove json_replace json_set json_tree json_type json_valid julianday lag
+last_insert_rowid last_value lead length like likelihood likely ln log log10 log2 lower
+ltrim max median min mod nth_value ntile nullif octet_length percent_rank percentile
+percentile_cont percentile_disc pi pow power printf quote radians random randomblob rank
+replace round row_number rtrim sign sin sinh soundex sqlite_version sqrt strftime
+string_agg substr substring subtype sum tan tanh time timediff total trim trunc typeof
+unhex unicode unistr unistr_quote unixepoch unlikely upper zeroblob
+"""
+FUNCTIONS = frozenset(_FUNCTIONS.split())
 # ALTER TABLE rewrites the schema through these; SQLite lets no statement call them by name.
-_ALTER_FUNCTIONS = frozenset(
-    """
-    sqlite_drop_column sqlite_rename_column sqlite_rename_quotefix sqlite_rename_table
-    sqlite_rename_test sqlite_add_constraint sqlite_drop_constraint sqlite_find_constraint
-    sqlite_fail
-    """.split()
-)
-_PRAGMAS_OF_A_TABLE = frozenset(
-    """
-    foreign_key_check foreign_key_list index_info index_list index_xinfo integrity_check
-    quick_check table_info table_list table_xinfo
-    """.split()
-)
+_ALTER = """
+sqlite_drop_column sqlite_rename_column sqlite_rename_quotefix sqlite_rename_table
+sqlite_rename_test sqlite_add_constraint sqlite_drop_constraint sqlite_find_constraint
+sqlite_fail
+"""
+_ALTER_FUNCTIONS = frozenset(_ALTER.split())
+_TABLE_PRAGMAS = """
+foreign_key_check foreign_key_list index_info index_list index_xinfo integrity_check
+quick_check table_info table_list table_xinfo
+"""
+_PRAGMAS_OF_A_TABLE = frozenset(_TABLE_PRAGMAS.split())
 _PRAGMAS_WITHOUT_VALUE = frozenset(
-    "encoding foreign_keys page_count page_size schema_version user_version".split()
+    {"encoding", "foreign_keys", "page_count", "page_size", "schema_version", "user_version"}
 )
 _TABLE_FUNCTIONS = frozenset({"json_each", "json_tree"})
+
+# Table-valued functions and ALTER TABLE declare updates of these, which no statement of the
+# agent's can do: SQLite refuses them while PRAGMA writable_schema is off.
+_SCHEMA_TABLES = frozenset({"sqlite_master", "sqlite_temp_master"})
 
 _READS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE})
 _WRITES = frozenset(
@@ -171,6 +172,8 @@ class Guard:
             return f"Reading {first} is not allowed." if hidden else None
         if action == sqlite3.SQLITE_FUNCTION:
             return self._refusal_of_function((second or "").lower())
+        if action == sqlite3.SQLITE_UPDATE and first in _SCHEMA_TABLES:
+            return None
         if action == sqlite3.SQLITE_PRAGMA:
             return _refusal_of_pragma(first, second)
         if action in _WRITES and self._writable:

@@ -6,16 +6,22 @@ files run gold queries through it in their own process, so one guard serves both
 
 import re
 import sqlite3
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
 
+from agentgym_sql.catalog import state_hash, tables
 from agentgym_sql.clock import Reproducible
 from agentgym_sql.guard import Guard
-from agentgym_sql.results import DatabaseUnusableError, Result, StatementError, Value
+from agentgym_sql.results import DatabaseUnusableError, Result, StatementError, Table, Value
+
+T = TypeVar("T")
 
 SEVERAL_STATEMENTS = "Send one statement at a time."
 EMPTY_STATEMENT = "The statement is empty."
 TOO_MUCH_MEMORY = "The statement needs more memory than allowed."
 
+_ANY_LENGTH = (1 << 31) - 1
 _TOO_BIG = {
     sqlite3.SQLITE_TOOBIG: "A value, a row or the statement itself is larger than allowed.",
     sqlite3.SQLITE_NOMEM: TOO_MUCH_MEMORY,
@@ -62,7 +68,7 @@ class GuardedConnection:
         Raises:
             StatementError: It did not run, and changed nothing.
         """
-        self.begin(timeout_s, number)
+        self._begin(timeout_s, number)
         try:
             cursor = self.connection.execute(sql)
             try:
@@ -72,19 +78,43 @@ class GuardedConnection:
         except (sqlite3.Error, sqlite3.Warning, MemoryError, ValueError) as error:
             raise self._explain(error, timeout_s) from error
 
-    def begin(self, timeout_s: float, number: int = 0) -> None:
-        """Give the statements that follow on `connection` that long."""
-        self._reproducible.begin(number)
-        self._guard.begin(timeout_s)
+    def tables(self, *, timeout_s: float) -> list[Table]:
+        """Return the tables and views, in the order they were created.
+
+        Raises:
+            StatementError: It took too long.
+        """
+        return self._read(tables, timeout_s)
+
+    def state_hash(self, *, timeout_s: float) -> str:
+        """Return the content's hash, as `catalog.state_hash` defines it.
+
+        Raises:
+            StatementError: It took too long.
+        """
+        return self._read(state_hash, timeout_s)
 
     def close(self) -> None:
         """Close the connection; may be called again."""
         self._reproducible.close()
         self.connection.close()
 
-    def _fetch(
-        self, cursor: sqlite3.Cursor, sql: str, max_rows: int, max_bytes: int
-    ) -> Result:
+    def _read(self, read: Callable[[sqlite3.Connection], T], timeout_s: float) -> T:
+        self._begin(timeout_s, 0)
+        # The statements are this package's own, and what is stored has to be readable.
+        length = self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _ANY_LENGTH)
+        try:
+            return read(self.connection)
+        except (sqlite3.Error, MemoryError) as error:
+            raise self._explain(error, timeout_s) from error
+        finally:
+            self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, length)
+
+    def _begin(self, timeout_s: float, number: int) -> None:
+        self._reproducible.begin(number)
+        self._guard.begin(timeout_s)
+
+    def _fetch(self, cursor: sqlite3.Cursor, sql: str, max_rows: int, max_bytes: int) -> Result:
         if cursor.description is None:
             if _EMPTY.fullmatch(sql):
                 raise StatementError("error", EMPTY_STATEMENT)
@@ -104,6 +134,8 @@ class GuardedConnection:
             return StatementError.timeout(timeout_s)
         if isinstance(error, MemoryError):
             return StatementError("too_big", TOO_MUCH_MEMORY)
+        if isinstance(error, UnicodeEncodeError):
+            return StatementError("error", "The statement is not valid Unicode text.")
         text = str(error)
         if "one statement at a time" in text:
             return StatementError("refused", SEVERAL_STATEMENTS)
@@ -114,7 +146,7 @@ class GuardedConnection:
 
 
 def take(
-    rows: "sqlite3.Cursor", max_rows: int, max_bytes: int
+    rows: Iterable[tuple[Value, ...]], max_rows: int, max_bytes: int
 ) -> tuple[list[tuple[Value, ...]], bool]:
     """Return the rows that fit, and whether some did not."""
     taken: list[tuple[Value, ...]] = []
@@ -146,18 +178,26 @@ def connect_read_only(uri: str) -> sqlite3.Connection:
     Raises:
         DatabaseUnusableError: It is not a SQLite database.
     """
-    connection = sqlite3.connect(
-        uri, uri=True, isolation_level=None, cached_statements=0, check_same_thread=False
-    )
+    try:
+        connection = sqlite3.connect(
+            uri, uri=True, isolation_level=None, cached_statements=0, check_same_thread=False
+        )
+    except sqlite3.Error as error:
+        raise unreadable(error) from error
     try:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.Error as error:
         connection.close()
-        raise DatabaseUnusableError(
-            f"The file is not a SQLite database that can be read ({error}).",
-            "Give the path of a SQLite 3 file.",
-        ) from error
+        raise unreadable(error) from error
     return connection
+
+
+def unreadable(error: sqlite3.Error) -> DatabaseUnusableError:
+    """Return the error of a file that SQLite cannot read."""
+    return DatabaseUnusableError(
+        f"The file is not a SQLite database that can be read ({error}).",
+        "Give the path of a SQLite 3 file.",
+    )
 
 
 def guarded_connect(path: str | Path, *, seed: int = 0) -> GuardedConnection:
@@ -170,10 +210,5 @@ def guarded_connect(path: str | Path, *, seed: int = 0) -> GuardedConnection:
     Raises:
         DatabaseUnusableError: It cannot be opened.
     """
-    try:
-        connection = connect_read_only(read_only_uri(Path(path)))
-    except sqlite3.Error as error:
-        raise DatabaseUnusableError(
-            f"{path} cannot be opened ({error}).", "Give the path of a SQLite 3 file."
-        ) from error
+    connection = connect_read_only(read_only_uri(Path(path)))
     return GuardedConnection(connection, writable=False, seed=seed)

@@ -13,7 +13,8 @@ def oracle(
 ) -> Generator[Action, Observation, None]:
     """Play a task to full reward, in the dialect its first observation names."""
     text = observation.text
-    dialect = next((d for engine, d in _ENGINES.items() if f"({engine})" in text), "mysql")
+    named = [dialect for engine, dialect in _ENGINES.items() if f"({engine})" in text]
+    dialect: Dialect = named[0] if named else "mysql"
     statements = task.private.statements(dialect)
     if task.public.kind == "query":
         yield call("submit", query=statements[0])

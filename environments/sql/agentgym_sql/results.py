@@ -6,7 +6,7 @@ needs the standard library only.
 
 from typing import Literal, NamedTuple, TypeAlias
 
-Value: TypeAlias = None | int | float | str | bytes
+Value: TypeAlias = int | float | str | bytes | None
 """A cell. Booleans are int, dates and times ISO text, decimals int or float."""
 
 StatementFault = Literal["error", "refused", "timeout", "too_big"]

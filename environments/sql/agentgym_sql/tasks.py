@@ -1,7 +1,7 @@
 """What a SQL task holds: a public question and a private gold answer."""
 
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -39,9 +39,10 @@ class SqlPrivate(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    unhashed: ClassVar = frozenset({"file"})
 
     gold: Statements | dict[Dialect, Statements]
-    file: Path | None = Field(default=None, exclude=True)
+    file: Path | None = None
     file_hash: str | None = None
 
     def statements(self, dialect: Dialect) -> tuple[str, ...]:

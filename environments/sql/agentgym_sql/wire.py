@@ -33,9 +33,7 @@ def _decode_bytes(value: dict[str, str]) -> bytes:
     return binascii.a2b_base64(value["b64"])
 
 
-_dumps = json.JSONEncoder(
-    separators=(",", ":"), check_circular=False, default=_encode_bytes
-).encode
+_dumps = json.JSONEncoder(separators=(",", ":"), check_circular=False, default=_encode_bytes).encode
 _loads = json.JSONDecoder(object_hook=_decode_bytes).decode
 
 

@@ -39,6 +39,9 @@ def pairs(draw: st.DrawFn) -> tuple[Rows, Rows]:
         columns = draw(st.permutations(range(len(gold[0]))))
         predicted = [tuple(row[i] for i in columns) for row in other]
         if draw(st.booleans()):
+            first, *rest = zip(*predicted, strict=True)
+            predicted = list(zip(draw(st.permutations(first)), *rest, strict=True))
+        if draw(st.booleans()):
             row = draw(st.integers(0, len(predicted) - 1))
             predicted[row] = (draw(CELLS), *predicted[row][1:])
         if draw(st.booleans()):
@@ -153,6 +156,15 @@ def test_intercode_agrees_with_its_source_where_the_gold_is_ordered(
     assert score("intercode", *pair, ordered=True) == pytest.approx(expected, abs=1e-12)
 
 
+LETTERS = st.lists(st.tuples(st.sampled_from("abc")), min_size=2, max_size=8)
+
+
+@given(LETTERS.flatmap(lambda rows: st.tuples(st.permutations(rows), st.just(rows))))
+def test_intercode_ranks_rows_that_occur_several_times(pair: tuple[Rows, Rows]) -> None:
+    expected = max(0.0, published_intercode(*pair))
+    assert score("intercode", *pair, ordered=True) == pytest.approx(expected, abs=1e-12)
+
+
 @settings(max_examples=300, deadline=None)
 @given(pairs())
 def test_intercode_gives_an_unordered_gold_what_its_source_gives_in_the_golds_order(
@@ -240,6 +252,12 @@ def test_testsuite_sees_one_changed_cell(gold: Rows, data: st.DataObject, ordere
     changed[column] = "no other cell"
     predicted = [*gold[:row], tuple(changed), *gold[row + 1 :]]
     assert score("testsuite", predicted, gold, ordered=ordered) == 0.0
+
+
+def test_testsuite_sees_cells_exchanged_within_a_column() -> None:
+    gold: Rows = [(0, "a"), (1, "b")]
+    assert score("testsuite", [(0, "b"), (1, "a")], gold) == 0.0
+    assert score("testsuite", [("b", 0), ("a", 1)], gold) == 0.0
 
 
 def test_testsuite_counts_duplicates_and_bird_ex_does_not() -> None:

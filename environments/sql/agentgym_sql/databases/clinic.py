@@ -2,7 +2,8 @@
 
 Planted on purpose: patients entered twice, doctors of one name, bookings that overlap,
 diagnoses written down twice or with no (or two) main ones, invoices settled without a date,
-departments without doctors, drugs nobody prescribes and a code tree of four levels.
+departments without doctors, drugs nobody prescribes, and a code tree of four levels with a
+chapter (G) that is never used.
 """
 
 import random
@@ -169,7 +170,7 @@ def _completed(appointments: Sequence[Row]) -> Iterator[tuple[int, str]]:
 
 
 def _diagnoses(rng: random.Random, appointments: Sequence[Row]) -> Iterator[Row]:
-    codes = [code for code, parent, _title in CODES if parent is not None]
+    codes = [code for code, parent, _title in CODES if parent not in (None, "G")]
     common = rng.sample(codes, len(codes) - 4)
     for number, _on in _completed(appointments):
         found = {skewed(rng, common, 1.5) for _ in range(rng.choice((0, 1, 1, 1, 2, 2, 3)))}

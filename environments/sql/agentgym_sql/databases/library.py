@@ -150,6 +150,7 @@ NOUNS = ("Bridge", "City", "Garden", "House", "Island", "Letter", "Mountain", "R
 COPY_STATUS = {"available": 88, "repair": 4, "lost": 4, "withdrawn": 4}
 LOAN_DAYS = {"adult": 21, "student": 28, "senior": 28, "child": 14}
 AUTHORS, WORKS, COPIES, MEMBERS, LOANS, RESERVATIONS = 110, 260, 620, 330, 2300, 330
+RETIRED = "2024-06-30"
 FIRST_DAY, LAST_DAY = "2021-01-01", "2024-12-31"
 
 
@@ -177,27 +178,26 @@ def build(connection: sqlite3.Connection, rng: random.Random) -> None:
 def _staff(rng: random.Random) -> list[Row]:
     rows: list[Row] = [
         (1, person(rng), "Director", 1, None, "2010-02-01", None, 620000),
-        (2, person(rng), "Head of Lending", 1, 1, "2012-05-14", None, 510000),
+        (2, person(rng), "Head of Lending", 1, 1, "2012-05-14", "2024-10-31", 510000),
         (3, person(rng), "Head of Collections", 1, 1, "2015-11-02", None, 510000),
         (4, person(rng), "IT Officer", None, 1, "2019-03-18", None, 430000),
     ]
     for branch in BRANCHES[:7]:
         hired = day(rng, "2012-01-01", "2019-12-31")
+        left = branch[4] or (RETIRED if branch[1] in ("Millbrook", "Lakeside") else None)
         pay = rng.choice((400000, 420000, 440000))
-        rows.append(
-            (len(rows) + 1, person(rng), "Branch Manager", branch[0], 2, hired, branch[4], pay)
-        )
+        rows.append((len(rows) + 1, person(rng), "Branch Manager", branch[0], 2, hired, left, pay))
     for branch in BRANCHES[:7]:
         manager = next(r[0] for r in rows if r[2] == "Branch Manager" and r[3] == branch[0])
-        for _ in range(rng.randint(3, 5)):
+        for _ in range(rng.randint(5, 8)):
             hired = day(rng, "2014-01-01", "2023-03-31")
-            left = branch[4] or maybe(rng, 0.2, day(rng, "2023-05-01", LAST_DAY))
+            left = branch[4] or maybe(rng, 0.3, day(rng, "2023-05-01", LAST_DAY))
             title = weighted(rng, {"Librarian": 60, "Assistant": 40})
             boss = manager
             if title == "Assistant":
                 seniors = [r[0] for r in rows if r[2] == "Librarian" and r[3] == branch[0]]
                 boss = rng.choice(seniors) if seniors else manager
-            pay = rng.randrange(240000, 330001, 10000) + 60000 * (title == "Librarian")
+            pay = rng.randrange(240000, 360001, 10000) + 60000 * (title == "Librarian")
             rows.append((len(rows) + 1, person(rng), title, branch[0], boss, hired, left, pay))
     for pay in (515000, *(rng.choice((310000, 330000, 450000)) for _ in range(3))):
         hired = day(rng, "2018-01-01", "2023-12-31")
@@ -225,7 +225,8 @@ def _members(rng: random.Random) -> list[Row]:
         _, name, address, birth, kind, home, joined = rows[number]
         again = later(joined, days=rng.randint(200, 700))
         rows.append((len(rows) + 1, name, address, birth or "1980-06-15", kind, home, again))
-        rows[number] = (number + 1, name, address, birth or "1980-06-15", kind, home, joined)
+        first = maybe(rng, 0.5, address)
+        rows[number] = (number + 1, name, first, birth or "1980-06-15", kind, home, joined)
     return rows
 
 
@@ -265,7 +266,7 @@ def _work_authors(rng: random.Random) -> list[Row]:
     rows: list[Row] = []
     for work_id in range(1, WORKS + 1):
         count = weighted(rng, {0: 4, 1: 72, 2: 18, 3: 6})
-        names = list(dict.fromkeys(skewed(rng, authors, 1.6) for _ in range(count)))
+        names = list(dict.fromkeys(skewed(rng, authors, 2.2) for _ in range(count)))
         rows += [(work_id, author, place) for place, author in enumerate(names, start=1)]
     return rows
 
@@ -318,7 +319,7 @@ def _reservations(rng: random.Random) -> list[Row]:
     placed = sorted(moment(rng, day(rng, "2022-01-01", LAST_DAY)) for _ in range(RESERVATIONS))
     rows: list[Row] = []
     for number, at in enumerate(placed, start=1):
-        recent = at >= "2024-10-01"
+        recent = at >= "2024-03-01"
         fate = {"collected": 70, "cancelled": 15, "expired": 15}
         status = weighted(rng, {"waiting": 60, "ready": 25, "cancelled": 15} if recent else fate)
         ready = (
@@ -355,8 +356,9 @@ def _fine_payments(rng: random.Random, fines: list[Row]) -> list[Row]:
             parts = [fine[3] // 2, fine[3] - fine[3] // 2]
         if len(parts) > 1 and rng.random() < 0.4:
             parts.pop()
+        parts[-1] += 50 * (rng.random() < 0.04)
         on = fine[4]
         for part in parts:
             on = later(on, days=rng.randint(0, 30))
-            rows.append((len(rows) + 1, fine[0], part + 50 * (rng.random() < 0.03), on))
+            rows.append((len(rows) + 1, fine[0], part, on))
     return rows

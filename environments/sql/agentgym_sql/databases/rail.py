@@ -130,15 +130,17 @@ def _drivers(rng: random.Random, stations: int) -> list[Row]:
 
 
 def _trips(rng: random.Random, trains: Sequence[Row]) -> list[Row]:
-    """Departures crowd on few days of the quarter, and two drivers and a train stay idle."""
+    """Two drivers and a train stay idle; now and then a driver gets a second trip that day."""
     running = [number for number, name in enumerate(ROUTES, start=1) if name not in IDLE_LINES]
     drivers = rng.sample(range(1, DRIVERS + 1), DRIVERS - 2)
     rows: list[Row] = []
     for number in range(1, TRIPS + 1):
         line = running[number - 1] if number <= len(running) else skewed(rng, running, 1.2)
         on = day(rng, FIRST_DAY, LAST_DAY)
-        usable = [row[0] for row in trains[1:] if row[4] is None or row[4] > on]
         driver = maybe(rng, 0.94, skewed(rng, drivers, 1.3))
+        if rows and rng.random() < 0.05:
+            driver, on = rows[-1][3], rows[-1][4]
+        usable = [row[0] for row in trains[1:] if row[4] is None or row[4] > on]
         status = weighted(rng, {"ran": 86, "cut_short": 6, "cancelled": 8})
         way = rng.choice(("outbound", "inbound"))
         rows.append((number, line, skewed(rng, usable, 1.3), driver, on, way, status))
@@ -148,9 +150,13 @@ def _trips(rng: random.Random, trains: Sequence[Row]) -> list[Row]:
 def _trip_stops(
     rng: random.Random, trips: Sequence[Row], line_stops: Sequence[Row]
 ) -> Iterator[Row]:
-    for trip_id, line_id, _train, _driver, on, way, status in trips:
+    before: Row = ()
+    leaves = ""
+    for trip_id, line_id, _train, driver, on, way, status in trips:
         route = [stop for stop in line_stops if stop[0] == line_id]
-        leaves = later(f"{on} 05:00:00", minutes=15 * rng.randrange(68))
+        clash = before == (driver, on)
+        leaves = later(leaves, minutes=15) if clash else _departure(rng, on)
+        before = (driver, on)
         end = route[-1][4]
         if way == "inbound":
             route.reverse()
@@ -162,6 +168,10 @@ def _trip_stops(
             recorded = number <= reached and rng.random() < 0.95
             yield trip_id, number, stop[2], at, delay if recorded else None
             delay = max(0, delay + rng.choice((-2, -1, -1, 0, 0, 0, 1, 2, 3, 9)))
+
+
+def _departure(rng: random.Random, on: str) -> str:
+    return later(f"{on} 05:00:00", minutes=15 * rng.randrange(60))
 
 
 def _passengers(rng: random.Random, stations: int) -> list[Row]:
@@ -203,7 +213,7 @@ def _tickets(rng: random.Random, trips: Sequence[Row], trip_stops: Sequence[Row]
 
 
 def _jobs(rng: random.Random, trips: Sequence[Row]) -> list[Row]:
-    """One job in eight covers a day on which its train ran."""
+    """One job in eight covers a day on which its train ran; a few are open since last year."""
     kinds = ("brakes", "cleaning", "doors", "inspection", "wheels")
     rows: list[Row] = []
     for number in range(1, 171):
@@ -212,7 +222,9 @@ def _jobs(rng: random.Random, trips: Sequence[Row]) -> list[Row]:
             trip = rng.choice(trips)
             train, start = trip[2], trip[4]
         length = rng.choice((0, 0, 1, 2, 3, 5, 9))
-        end = maybe(rng, 0.93, later(start, days=length))
+        end = maybe(rng, 0.97, later(start, days=length))
+        if number % 50 == 0:
+            start, end = day(rng, "2023-10-01", "2023-12-31"), None
         cost = maybe(rng, 0.92, rng.randrange(4, 60) * 12_500)
         rows.append((number, train, skewed(rng, kinds, 1.2), start, end, cost))
     return rows

@@ -1,0 +1,113 @@
+"""Agents by name, and LLM agents by their settings."""
+
+import os
+from pathlib import Path
+
+from agentgym.agents.base import Agent, AgentSettings
+from agentgym.agents.baselines import NullAgent, OracleAgent, RandomAgent
+from agentgym.agents.clients.base import ChatClient, Prices
+from agentgym.agents.scripted import ScriptedAgent
+from agentgym.errors import UnknownNameError, UsageError
+from agentgym.registry import EnvSpec
+
+NAMES = ("null", "oracle", "random", "scripted:FILE")
+CLIENTS = ("lean", "openai", "litellm")
+OPENAI_URL = "https://api.openai.com/v1"
+KEY = "OPENAI_API_KEY"
+
+
+def make_agents(
+    names: str | None, settings: AgentSettings | None, env_spec: EnvSpec
+) -> list[Agent]:
+    """Make agents from names with commas between, an LLM's settings, or both.
+
+    Raises:
+        UsageError: Neither is given, or an agent cannot be made.
+        UnknownNameError: There is no such agent.
+    """
+    agents = [make_agent(name.strip(), env_spec) for name in (names or "").split(",") if name]
+    if settings is not None:
+        agents.append(make_llm(settings))
+    if not agents:
+        raise UsageError("No agent is named.", remedy="Add --agent oracle, or --model NAME.")
+    if len({agent.name for agent in agents}) < len(agents):
+        raise UsageError("An agent is named twice.", remedy="Use --epochs for repetitions.")
+    return agents
+
+
+def make_agent(name: str, env_spec: EnvSpec) -> Agent:
+    """Make an agent that needs no model.
+
+    Raises:
+        UnknownNameError: There is no such agent.
+        UsageError: The oracle of an environment that has none, or an unreadable script.
+    """
+    kind, _, argument = name.partition(":")
+    match kind:
+        case "null":
+            return NullAgent()
+        case "random":
+            return RandomAgent()
+        case "oracle":
+            return OracleAgent(env_spec)
+        case "scripted" if argument:
+            return ScriptedAgent(Path(argument))
+        case _:
+            raise UnknownNameError("agent", name, NAMES)
+
+
+def make_llm(settings: AgentSettings) -> Agent:
+    """Make an LLM agent.
+
+    Raises:
+        UsageError: A key is missing, or the settings contradict each other.
+        MissingExtraError: The client's package is not installed.
+    """
+    from agentgym.agents.llm import LlmAgent
+
+    openai_model = settings.base_url is not None or settings.model.startswith("openai/")
+    client = settings.client or ("lean" if openai_model else "litellm")
+    prices = Prices(input=settings.price[0], output=settings.price[1]) if settings.price else None
+    if client == "litellm":
+        return LlmAgent(
+            settings, _litellm(settings, prices), client_name=client, model=settings.model
+        )
+    if client not in CLIENTS:
+        raise UnknownNameError("client", client, CLIENTS)
+    url, key, model = _endpoint(settings)
+    probe = (f"{url.rstrip('/')}/models", {"Authorization": f"Bearer {key}"} if key else {})
+    made = _openai_compatible(client, url, key, settings.timeout, prices)
+    return LlmAgent(settings, made, client_name=client, model=model, probe=probe)
+
+
+def _endpoint(settings: AgentSettings) -> tuple[str, str | None, str]:
+    """Return the URL, the key and the model's name at an OpenAI-compatible endpoint."""
+    key = os.environ.get(KEY)
+    if settings.base_url is not None:
+        return settings.base_url, key, settings.model
+    if not key:
+        raise UsageError(
+            f"{KEY} is not set.", remedy="Set it, or name another endpoint with --base-url."
+        )
+    return OPENAI_URL, key, settings.model.removeprefix("openai/")
+
+
+def _openai_compatible(
+    client: str, url: str, key: str | None, timeout: float, prices: Prices | None
+) -> ChatClient:
+    if client == "openai":
+        from agentgym.agents.clients.openai_sdk import OpenAIClient
+
+        return OpenAIClient(url, api_key=key, timeout=timeout, prices=prices)
+    from agentgym.agents.clients.lean import LeanClient
+
+    return LeanClient(url, api_key=key, timeout=timeout, prices=prices)
+
+
+def _litellm(settings: AgentSettings, prices: Prices | None) -> ChatClient:
+    from agentgym.agents.clients.litellm import LiteLLMClient
+
+    client = LiteLLMClient(base_url=settings.base_url, timeout=settings.timeout, prices=prices)
+    if settings.base_url is None:
+        client.check_model(settings.model)
+    return client

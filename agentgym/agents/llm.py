@@ -1,0 +1,142 @@
+"""The LLM agent: a chat model behind any client, with native tool calls or as text."""
+
+import aiohttp
+
+from agentgym.agents.base import Agent, AgentSettings, Brief, Decision, Player
+from agentgym.agents.clients.base import ChatClient, ChatRequest
+from agentgym.agents.clients.retry import RetryingClient
+from agentgym.agents.formats import ActionFormat, get_format
+from agentgym.agents.memory import Memory, make_memory
+from agentgym.errors import UsageError
+from agentgym.types import Json, Limits, Message, Observation
+
+
+class LlmAgent(Agent):
+    """Plays by a chat model.
+
+    Args:
+        settings: What is asked of the model, and how.
+        client: How it is called; retries are added here.
+        client_name: What the client is chosen by, for the record.
+        model: The model's name at the endpoint.
+        probe: A URL that answers where the endpoint is up, with the headers to send; None
+            checks nothing.
+
+    Raises:
+        UnknownNameError: There is no such action format.
+        UsageError: There is no such history.
+    """
+
+    def __init__(
+        self,
+        settings: AgentSettings,
+        client: ChatClient,
+        *,
+        client_name: str,
+        model: str,
+        probe: tuple[str, dict[str, str]] | None = None,
+    ) -> None:
+        self.name = settings.model
+        self._settings = settings
+        self._client = RetryingClient(client, settings.attempts)
+        self._client_name = client_name
+        self._model = model
+        self._probe = probe
+        self._format = get_format(settings.format)
+        make_memory(settings.history)
+
+    async def begin(self, brief: Brief) -> Player:
+        """Begin an episode with an empty memory."""
+        memory = make_memory(self._settings.history)
+        return _LlmPlayer(self._settings, self._client, self._format, memory, self._model, brief)
+
+    def config(self) -> dict[str, Json]:
+        """Return every setting but the key."""
+        return {**self._settings.model_dump(exclude_none=True), "client": self._client_name}
+
+    async def check(self) -> None:
+        """Call the endpoint once, without a model, before a whole run fails at it."""
+        if self._probe is None:
+            return
+        url, headers = self._probe
+        timeout = aiohttp.ClientTimeout(total=min(30.0, self._settings.timeout))
+        try:
+            async with (
+                aiohttp.ClientSession(timeout=timeout, headers=headers) as session,
+                session.get(url) as response,
+            ):
+                status = response.status
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            reason = str(error) or type(error).__name__
+            raise UsageError(
+                f"The endpoint {self._settings.base_url or url} cannot be reached: {reason}.",
+                remedy="Check --base-url and that the server runs.",
+            ) from error
+        if status in (401, 403):
+            raise UsageError(
+                f"The endpoint refuses the key (HTTP {status}).", remedy="Check OPENAI_API_KEY."
+            )
+
+    async def close(self) -> None:
+        """Close the client's connections."""
+        await self._client.close()
+
+
+class _LlmPlayer(Player):
+    def __init__(
+        self,
+        settings: AgentSettings,
+        client: ChatClient,
+        action_format: ActionFormat,
+        memory: Memory,
+        model: str,
+        brief: Brief,
+    ) -> None:
+        self._settings = settings
+        self._client = client
+        self._format = action_format
+        self._memory = memory
+        self._model = model
+        self._standing = Message(
+            role="system", content=_standing_words(settings.system, brief.limits)
+        )
+
+    async def act(self, observation: Observation) -> Decision:
+        self._memory.observed(observation)
+        conversation = [self._standing, *self._memory.conversation()]
+        messages, tools = self._format.request_parts(conversation, observation.tools)
+        completion = await self._client.complete(
+            ChatRequest(
+                model=self._model,
+                messages=messages,
+                tools=tools,
+                temperature=self._settings.temperature,
+                max_tokens=self._settings.max_tokens,
+                stop=self._format.stop,
+            )
+        )
+        action = self._format.parse(completion)
+        self._memory.acted(action)
+        return Decision(
+            action=action,
+            usage=completion.usage,
+            reasoning=completion.reasoning,
+            tokens=completion.tokens,
+            faults=completion.faults,
+        )
+
+
+def _standing_words(system: str | None, limits: Limits) -> str:
+    """Return what is said before everything: the person's own words and the limits."""
+    allowed = [
+        f"{amount:g} {unit}"
+        for amount, unit in (
+            (limits.turns, "turns"),
+            (limits.tokens, "tokens"),
+            (limits.cost, "US dollars"),
+            (limits.time, "seconds in the environment"),
+        )
+        if amount is not None
+    ]
+    told = f"You have at most {' and '.join(allowed)}." if allowed else ""
+    return "\n\n".join(words for words in (system, told) if words)
