@@ -1,5 +1,6 @@
 """The protocol every environment speaks, and the base class authors extend."""
 
+import asyncio
 import copy
 import hashlib
 import json
@@ -284,19 +285,19 @@ class ToolEnvironment(Environment, Generic[PublicT, PrivateT]):
             arguments = tool.check(call.arguments)
         except ToolError as error:
             return _fault(call, "bad_arguments", str(error))
-        try:
-            with blame(f"tool {call.name}"):
+        with blame(f"tool {call.name}"):
+            try:
                 content = await tool.run(arguments)
-        except ToolError as error:
-            return _fault(call, "failed", str(error))
-        return Message(role="tool", content=content, tool_call_id=call.id)
+            except ToolError as error:
+                return _fault(call, "failed", str(error))
+            return Message(role="tool", content=content, tool_call_id=call.id)
 
     async def __talk(self, text: str) -> Sequence[Message]:
-        try:
-            with blame("reply"):
+        with blame("reply"):
+            try:
                 return _messages(await self.reply(text))
-        except ToolError as error:
-            return [Message(role="user", content=str(error), fault="no_call")]
+            except ToolError as error:
+                return [Message(role="user", content=str(error), fault="no_call")]
 
     async def __graded(self) -> Reward:
         with blame("grade"):
@@ -312,13 +313,19 @@ def blame(where: str, failure: type[OwnCodeError] = EnvironmentFailedError) -> I
         failure: What its errors become.
 
     Raises:
-        OwnCodeError: Anything raised that is not one of agentgym's errors.
+        OwnCodeError: Anything raised that is not one of agentgym's errors; a `ToolError`, too,
+            where there is no agent's call to answer.
     """
     try:
         yield
-    except (AgentgymError, ToolError):
+    except AgentgymError:
         raise
-    except Exception as error:
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        raise failure(where, error) from error  # nobody asked: some part of its own was cancelled
+    except (Exception, SystemExit) as error:
         raise failure(where, error) from error
 
 

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from agentgym.content import content_path
 from agentgym.env import Environment
-from agentgym.errors import UnknownNameError, UsageError
+from agentgym.errors import AgentgymError, UnknownNameError, UsageError
 from agentgym.types import Frozen
 
 GROUP = "agentgym.environments"
@@ -71,7 +71,10 @@ class EnvSpec(Frozen):
 
     def task_set_paths(self) -> dict[str, Path]:
         """Return the folder of each of its task sets, by name."""
-        root = self.tasks_root or content_path("tasks", self.name)
+        try:
+            root = self.tasks_root or content_path("tasks", self.name)
+        except UsageError:  # an environment without sets of its own plays files
+            return {}
         return {path.parent.name: path.parent for path in sorted(root.glob("*/taskset.toml"))}
 
 
@@ -174,13 +177,18 @@ def resolve(reference: str) -> Any:
     """Import what a "module:attribute" reference names.
 
     Raises:
-        UsageError: There is no such module or attribute.
+        UsageError: There is no such module or attribute, or importing it fails.
     """
     module, _, attribute = reference.partition(":")
     try:
         return getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise UsageError(f"Cannot import {reference}: {error}.") from error
+    except AgentgymError:
+        raise
+    except Exception as error:
+        raise UsageError(
+            f"Cannot import {reference}: {type(error).__name__}: {error}.",
+            remedy="Mend the package it belongs to.",
+        ) from error
 
 
 def oracle_of(env_spec: EnvSpec) -> Callable[..., Any]:

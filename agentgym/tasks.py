@@ -99,7 +99,7 @@ class TaskSet:
         chosen = [task for task in chosen if split is None or task.split == split]
         if ids:
             _check_patterns(ids, [task.id for task in self.tasks])
-            chosen = [t for t in chosen if any(fnmatchcase(t.id, p) for p in ids)]
+            chosen = [task for task in chosen if any(_matches(task.id, p) for p in ids)]
         if shuffle_seed is not None:
             random.Random(shuffle_seed).shuffle(chosen)
         if not chosen:
@@ -185,7 +185,7 @@ def _read_info(path: Path) -> TaskSetInfo:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise TaskSetError(f"{path}: {error}") from error
     except ValidationError as error:
-        raise TaskSetError(f"{path}: {_first_problem(error)}") from error
+        raise TaskSetError(f"{path}: {first_problem(error)}") from error
 
 
 def _info_of_lone_file(path: Path) -> TaskSetInfo:
@@ -220,17 +220,21 @@ def _read_line(
         data = json.loads(line)
     except json.JSONDecodeError as error:
         raise TaskSetError(f"{where}: not JSON: {error.msg} at column {error.colno}.") from error
+    except (ValueError, RecursionError) as error:  # a number or a nesting without measure
+        raise TaskSetError(f"{where}: not JSON: {error}.") from error
     if not isinstance(data, dict):
         raise TaskSetError(f"{where}: a task is a JSON object.")
-    if data.pop("canary", info.canary) != info.canary:
+    canary = data.pop("canary", info.canary)
+    if info.canary and canary != info.canary:
         raise TaskSetError(f"{where}: canary: not the one of taskset.toml.")
     try:
         return task_type.model_validate(data)
     except ValidationError as error:
-        raise TaskSetError(f"{where}: {_first_problem(error)}") from error
+        raise TaskSetError(f"{where}: {first_problem(error)}") from error
 
 
-def _first_problem(error: ValidationError) -> str:
+def first_problem(error: ValidationError) -> str:
+    """Return the first field at fault and why, and how many more there are."""
     problems = error.errors(include_url=False, include_context=False)
     field = ".".join(str(part) for part in problems[0]["loc"]) or "task"
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
@@ -251,5 +255,9 @@ def _check_disjoint(tasks: Iterable[Task[Any, Any]], path: Path) -> None:
 
 def _check_patterns(patterns: Sequence[str], ids: Sequence[str]) -> None:
     for pattern in patterns:
-        if not any(fnmatchcase(task_id, pattern) for task_id in ids):
+        if not any(_matches(task_id, pattern) for task_id in ids):
             raise UnknownNameError("task", pattern, ids)
+
+
+def _matches(task_id: str, pattern: str) -> bool:
+    return task_id == pattern or fnmatchcase(task_id, pattern)

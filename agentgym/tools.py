@@ -1,14 +1,18 @@
 """Tools: a typed method becomes a JSON schema, checked arguments and an answer."""
 
+import asyncio
 import inspect
 import json
+import threading
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from contextvars import copy_context
 from functools import partial
 from typing import Annotated, Any, NotRequired, TypeVar, get_type_hints
 
-from anyio import CapacityLimiter, to_thread
 from docstring_parser import Docstring, DocstringStyle, parse
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
 from agentgym.errors import ToolError
@@ -89,16 +93,34 @@ async def invoke(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> 
     target = function.func if isinstance(function, partial) else function
     if inspect.iscoroutinefunction(target):
         return await function(*args, **kwargs)
-    # A limiter of its own: a slow call must never make another episode's call queue.
-    return await to_thread.run_sync(
-        partial(function, *args, **kwargs), abandon_on_cancel=True, limiter=CapacityLimiter(1)
-    )
+    done: Future[Any] = Future()
+    work = partial(copy_context().run, partial(function, *args, **kwargs))
+    # A daemon and no pool: a call that never ends must not make another episode's call queue,
+    # nor keep the process from ending.
+    threading.Thread(target=_settle, args=(done, work), name="agentgym-tool", daemon=True).start()
+    return await asyncio.wrap_future(done)
+
+
+def _settle(done: "Future[Any]", work: Callable[[], Any]) -> None:
+    done.set_running_or_notify_cancel()  # from here on, whoever waits can leave but not cancel
+    try:
+        result = work()
+    except StopIteration as error:  # which a future cannot hold
+        done.set_exception(RuntimeError(f"the function raised StopIteration: {error}"))
+    except BaseException as error:  # noqa: BLE001 - raised where the call is awaited
+        done.set_exception(error)
+    else:
+        done.set_result(result)
 
 
 def to_content(value: Any) -> Content:
     """Turn what a tool returned into message content.
 
-    Text stays, images and lists of parts stay parts, None is "ok", all else becomes JSON.
+    Text stays, images and lists of parts stay parts, None is "ok", all else becomes JSON:
+    models, dataclasses, dates and enums too.
+
+    Raises:
+        ValueError: It has no JSON form.
     """
     match value:
         case str():
@@ -112,7 +134,7 @@ def to_content(value: Any) -> Content:
         case BaseModel():
             return value.model_dump_json()
         case _:
-            return json.dumps(value, ensure_ascii=False, default=str)
+            return json.dumps(to_jsonable_python(value), ensure_ascii=False)
 
 
 def _arguments_type(name: str, function: Callable[..., Any], doc: Docstring) -> TypeAdapter[Any]:

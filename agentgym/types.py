@@ -126,7 +126,7 @@ class Action(Frozen):
     @classmethod
     def _name_calls(cls, data: Json) -> Json:
         calls = data.get("tool_calls") if isinstance(data, Mapping) else None
-        if not calls:
+        if not calls or not isinstance(calls, list | tuple):
             return data
         return {**data, "tool_calls": [_with_id(call, f"call_{i}") for i, call in enumerate(calls)]}
 
@@ -329,6 +329,12 @@ class AnyFields(BaseModel):
         def __getattr__(self, name: str) -> Json: ...
 
 
+def _ordered(bounds: tuple[float, float]) -> tuple[float, float]:
+    if bounds[0] > bounds[1]:
+        raise ValueError("the lowest grade is above the highest")
+    return bounds
+
+
 PublicT = TypeVar("PublicT", bound=BaseModel, default=AnyFields)
 PrivateT = TypeVar("PrivateT", bound=BaseModel, default=AnyFields)
 
@@ -355,7 +361,17 @@ class Task(Frozen, Generic[PublicT, PrivateT]):
     public: PublicT
     private: PrivateT
     max_turns: int | None = Field(default=None, ge=1)
-    reward_range: tuple[Finite, Finite] = (0.0, 1.0)
+    reward_range: Annotated[tuple[Finite, Finite], AfterValidator(_ordered)] = (0.0, 1.0)
     success: Finite = 1.0
     tags: dict[str, str] = Field(default_factory=dict)
     flags: tuple[str, ...] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Pickles name classes by import path, which a class such as Task[Public, Private] lacks.
+        generic = self.__pydantic_generic_metadata__
+        return _blank_task, (generic["origin"] or type(self), generic["args"]), self.__getstate__()
+
+
+def _blank_task(origin: Any, parts: tuple[type[BaseModel], ...]) -> Task[Any, Any]:
+    kind: type[Task[Any, Any]] = origin[parts] if parts else origin
+    return kind.__new__(kind)

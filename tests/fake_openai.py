@@ -228,7 +228,7 @@ class FakeOpenAI:
     def _reply(self, body: Body) -> Reply | None:
         if not isinstance(self._script, Sequence):
             return self._script(body)
-        turn = sum(message["role"] == "assistant" for message in body["messages"])
+        turn: int = sum(message["role"] == "assistant" for message in body["messages"])
         return self._script[turn] if turn < len(self._script) else None
 
     async def _fail(self, fault: Fault, request: web.Request) -> web.StreamResponse:
@@ -272,7 +272,7 @@ def load_script(path: Path) -> Script:
 
     A conversation belongs to the first question that one of its messages holds.
     """
-    content = json.loads(path.read_text())
+    content: list[Body] | dict[str, list[Body]] = json.loads(path.read_text())
     if isinstance(content, list):
         return [Reply(**reply) for reply in content]
     conversations: dict[str, list[Reply]] = {
@@ -280,8 +280,10 @@ def load_script(path: Path) -> Script:
     }
 
     def answer(body: Body) -> Reply:
-        said = json.dumps([message["content"] for message in body["messages"]], ensure_ascii=False)
-        turn = sum(message["role"] == "assistant" for message in body["messages"])
+        said = json.dumps(
+            [message.get("content") for message in body["messages"]], ensure_ascii=False
+        )
+        turn: int = sum(message["role"] == "assistant" for message in body["messages"])
         for question, answers in conversations.items():
             if json.dumps(question, ensure_ascii=False)[1:-1] in said and turn < len(answers):
                 return answers[turn]

@@ -9,6 +9,9 @@ from agentgym.errors import ProtocolError
 from agentgym.registry import EnvSpec, oracle_of
 from agentgym.types import Action, Json, Observation, Task, ToolCall
 
+DEEP = 12
+"""Levels of a schema below which the random agent leaves out what it can."""
+
 
 class NullAgent(Agent):
     """Does nothing, every turn: what it scores, a task gives away."""
@@ -55,11 +58,19 @@ class _Draw:
     def __init__(self, rng: random.Random, words: list[str]) -> None:
         self._rng = rng
         self._words = words
+        self._depth = 0
 
     def word(self) -> str:
         return self._rng.choice(self._words) if self._words else ""
 
     def value(self, schema: Json, defs: Json) -> Any:
+        self._depth += 1
+        try:
+            return self._value(schema, defs)
+        finally:
+            self._depth -= 1
+
+    def _value(self, schema: Json, defs: Json) -> Any:
         if "$ref" in schema:
             schema = defs[schema["$ref"].rpartition("/")[2]]
         if "const" in schema:
@@ -67,20 +78,25 @@ class _Draw:
         if "enum" in schema:
             return self._rng.choice(schema["enum"])
         options = schema.get("anyOf") or schema.get("oneOf")
+        if options and self._deep and {"type": "null"} in options:
+            return None
         return self.value(self._rng.choice(options), defs) if options else self._plain(schema, defs)
 
+    @property
+    def _deep(self) -> bool:
+        """Whether it is time to come to an end, in a schema that contains itself."""
+        return self._depth > DEEP
+
     def _plain(self, schema: Json, defs: Json) -> Any:
-        low, high = schema.get("minimum", 0), schema.get("maximum", 100)
         match schema.get("type"):
             case "object":
                 return self._object(schema, defs)
             case "array":
-                item = schema.get("items", {"type": "string"})
-                return [self.value(item, defs) for _ in range(self._rng.randrange(3))]
+                return self._array(schema, defs)
             case "integer":
-                return self._rng.randint(low, high)
+                return self._rng.randint(*_bounds(schema, margin=1))
             case "number":
-                return self._rng.uniform(low, high)
+                return self._rng.uniform(*_bounds(schema, margin=1e-9))
             case "boolean":
                 return self._rng.random() < 0.5
             case "null":
@@ -88,13 +104,39 @@ class _Draw:
             case _:
                 return self.word()
 
+    def _array(self, schema: Json, defs: Json) -> list[Any]:
+        first = [self.value(part, defs) for part in schema.get("prefixItems", [])]
+        if "prefixItems" in schema:
+            return first
+        few = schema.get("minItems", 0)
+        many = few if self._deep else max(few, min(schema.get("maxItems", few + 2), few + 2))
+        item = schema.get("items", {"type": "string"})
+        return [self.value(item, defs) for _ in range(self._rng.randint(few, many))]
+
     def _object(self, schema: Json, defs: Json) -> dict[str, Any]:
         required = schema.get("required", [])
         return {
             name: self.value(part, defs)
             for name, part in schema.get("properties", {}).items()
-            if name in required or self._rng.random() < 0.5
+            if name in required or (not self._deep and self._rng.random() < 0.5)
         }
+
+
+def _bounds(schema: Json, *, margin: float) -> tuple[Any, Any]:
+    """Return the lowest and highest number a schema allows, 0 to 100 where it does not say.
+
+    Args:
+        schema: Of a number.
+        margin: What keeps clear of an exclusive bound.
+    """
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if "exclusiveMinimum" in schema:
+        low = schema["exclusiveMinimum"] + margin
+    if "exclusiveMaximum" in schema:
+        high = schema["exclusiveMaximum"] - margin
+    if low is None:
+        low = 0 if high is None or high >= 0 else high - 100
+    return low, max(low, 100) if high is None else high
 
 
 class OracleAgent(Agent):

@@ -6,7 +6,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from agentgym.agents.base import Agent, Brief, Decision, Player
+from agentgym.env import digest
 from agentgym.errors import UsageError
+from agentgym.tasks import first_problem
 from agentgym.types import Action, Frozen, Json, Observation
 
 
@@ -43,8 +45,9 @@ class ScriptedAgent(Agent):
         return _ScriptedPlayer(script.actions if script else ())
 
     def config(self) -> dict[str, Json]:
-        """Return the file's name."""
-        return {"script": self._path.name}
+        """Return the file's name and what its lines come to."""
+        scripts = [script.model_dump(mode="json") for script in self._scripts.values()]
+        return {"script": self._path.name, "hash": digest(scripts)}
 
 
 class _ScriptedPlayer(Player):
@@ -57,20 +60,24 @@ class _ScriptedPlayer(Player):
 
 def _read(path: Path) -> dict[str | None, Script]:
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = path.read_text("utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"The script {path} cannot be read: {error}.") from error
     scripts: dict[str | None, Script] = {}
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
-        try:
-            script = Script.model_validate(json.loads(line))
-        except (json.JSONDecodeError, ValidationError) as error:
-            problem = str(error).splitlines()[0]
-            raise UsageError(
-                f"{path}:{number}: not a script line: {problem}.",
-                remedy='A line is {"task_id": ..., "actions": [{"tool_calls": [...]}, ...]}.',
-            ) from error
+        script = _read_line(line, f"{path}:{number}")
         scripts[script.task_id] = script
     return scripts
+
+
+def _read_line(line: str, where: str) -> Script:
+    remedy = 'A line is {"task_id": ..., "actions": [{"tool_calls": [...]}, ...]}.'
+    try:
+        return Script.model_validate(json.loads(line))
+    except json.JSONDecodeError as error:
+        problem = f"{where}: not JSON: {error.msg} at column {error.colno}."
+        raise UsageError(problem, remedy=remedy) from error
+    except ValidationError as error:
+        raise UsageError(f"{where}: {first_problem(error)}", remedy=remedy) from error

@@ -28,15 +28,14 @@ def carry_out(plan: Plan, store: TrajectoryStore, *, resume: bool, quiet: bool) 
     started, cpu = time.perf_counter(), _cpu_seconds()
     with _progress(plan, quiet=quiet) as bar:
         engine = Engine(plan, store, on_episode=bar.episode)
-        bar.start(engine.open(resume=resume))
-        asyncio.run(_run(engine, plan))
+        asyncio.run(_run(engine, plan, bar, resume=resume))
     summary = summarise(store.get_run(plan.run_id), store.summaries(plan.run_id))
     return summary.model_copy(
         update={"wall_s": time.perf_counter() - started, "cpu_s": _cpu_seconds() - cpu}
     )
 
 
-async def _run(engine: Engine, plan: Plan) -> None:
+async def _run(engine: Engine, plan: Plan, bar: "_Bar", *, resume: bool) -> None:
     loop = asyncio.get_running_loop()
     task = asyncio.current_task()
 
@@ -52,7 +51,10 @@ async def _run(engine: Engine, plan: Plan) -> None:
 
     loop.add_signal_handler(signal.SIGINT, interrupt)
     try:
+        # What cannot work is found out before there is a run in the store.
+        await plan.environment().close()
         await plan.agent.check()
+        bar.start(engine.open(resume=resume))
         await engine.run()
     finally:
         loop.remove_signal_handler(signal.SIGINT)
@@ -123,8 +125,8 @@ def _progress(plan: Plan, *, quiet: bool) -> Iterator[_Bar]:
         yield bar
 
 
-def report(summaries: Sequence[RunResult], *, as_json: bool) -> None:
-    """Print what the runs came to."""
+def report(summaries: Sequence[RunResult], *, as_json: bool, store: str | None) -> None:
+    """Print what the runs came to, and how to look closer."""
     if as_json:
         objects = [summary.model_dump(mode="json") for summary in summaries]
         print_json(objects[0] if len(objects) == 1 else {"runs": objects})
@@ -146,8 +148,9 @@ def report(summaries: Sequence[RunResult], *, as_json: bool) -> None:
     ]
     columns = ("agent", "tasks", "scored", "mean reward", "success", "turns", "errors", "limits")
     print_table("", (*columns, "wall s", "cpu s"), rows)
+    where = f" --store {store}" if store else ""
     for summary in summaries:
-        typer.echo(f"run {summary.run_id}: agentgym show {summary.run_id}")
+        typer.echo(f"Look closer: agentgym show {summary.run_id}{where}")
 
 
 def with_error(mean: float | None, stderr: float | None) -> str:

@@ -129,6 +129,6 @@ def evaluate(
             summaries.append(summary)
             if summary.episodes < summary.planned:
                 break
-    report(summaries, as_json=as_json)
+    report(summaries, as_json=as_json, store=store)
     if any(summary.episodes < summary.planned for summary in summaries):
         raise typer.Exit(130)

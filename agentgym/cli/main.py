@@ -3,9 +3,11 @@
 import json
 import os
 import sys
+import traceback
 from typing import Annotated
 
 import typer
+from typer.exceptions import TyperException
 
 from agentgym.cli import environments, evaluate, runs
 from agentgym.cli.doctor import doctor
@@ -14,7 +16,6 @@ from agentgym.errors import AgentgymError
 app = typer.Typer(
     name="agentgym",
     help="Benchmark and train LLM agents in multi-turn environments.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -22,13 +23,16 @@ app = typer.Typer(
 )
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def options(
+    context: typer.Context,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the traceback of an error; allowed anywhere.")
     ] = False,
 ) -> None:
     """Benchmark and train LLM agents in multi-turn environments."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 app.command("list")(environments.list_environments)
@@ -48,20 +52,26 @@ def main() -> None:
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     debug = len(arguments) < len(sys.argv) - 1
     try:
-        app(arguments, prog_name="agentgym")
-    except AgentgymError as error:
+        sys.exit(app(arguments, prog_name="agentgym", standalone_mode=False))
+    except (AgentgymError, TyperException) as error:
         if debug:
-            raise
+            traceback.print_exc()
         if "--json" in arguments:
-            fault = {"kind": type(error).__name__, "message": str(error)}
+            fault = {"kind": type(error).__name__, "message": _one_line(error)}
             typer.echo(json.dumps({"error": fault}))
-        typer.echo(f"agentgym: {one_line(str(error))}", err=True)
+        typer.echo(f"agentgym: {_one_line(error)}", err=True)
         sys.exit(2)
+    except (KeyboardInterrupt, typer.Abort):
+        sys.exit(130)
     except BrokenPipeError:
         # The reader, such as `head`, has seen enough; Python must not complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def one_line(text: str) -> str:
-    """Fold a message into one line."""
-    return " ".join(text.split())
+def _one_line(error: AgentgymError | TyperException) -> str:
+    """Fold an error into one line with its remedy."""
+    if isinstance(error, AgentgymError):
+        return " ".join(str(error).split())
+    context = getattr(error, "ctx", None)  # a mistake in the words of a command knows which
+    command = context.command_path if context else "agentgym"
+    return " ".join(f"{error.format_message().rstrip('.')}. See `{command} --help`.".split())

@@ -29,9 +29,9 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
         table.add_column(name, justify="right" if lines and numeric else "left", overflow="fold")
     for line in lines:
         table.add_row(*(Text(shown(cell)) for cell in line))
-    console = Console()
     # Without a terminal nothing is folded to fit one: whoever reads a log wants whole cells.
-    console.print(table, width=None if console.is_terminal else 240, soft_wrap=False)
+    console = Console(width=None if Console().is_terminal else 240)
+    console.print(table)
 
 
 def print_facts(facts: Mapping[str, object]) -> None:

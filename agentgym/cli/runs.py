@@ -17,7 +17,7 @@ def list_runs(store: StoreOption = None, as_json: JsonFlag = False) -> None:
     """List the runs in a store."""
     from agentgym.trajectories.store import TrajectoryStore
 
-    with contextlib.closing(TrajectoryStore.open(store)) as opened:
+    with contextlib.closing(TrajectoryStore.open(store, create=False)) as opened:
         rows = opened.list_runs()
     if as_json:
         print_json({"runs": [row.model_dump(mode="json") for row in rows]})
@@ -54,7 +54,7 @@ def show(
     from agentgym.trajectories.record import EpisodeKey
     from agentgym.trajectories.store import TrajectoryStore
 
-    with contextlib.closing(TrajectoryStore.open(store)) as opened:
+    with contextlib.closing(TrajectoryStore.open(store, create=False)) as opened:
         record = opened.get_run(run)
         if task is not None:
             trajectory = opened.get(run, EpisodeKey(task_id=task, epoch=epoch))
@@ -89,7 +89,7 @@ def show(
             for row in rows
         ],
     )
-    report([summary], as_json=False)
+    report([summary], as_json=False, store=store)
 
 
 def replay(
@@ -118,7 +118,7 @@ def replay(
                 break
         return done
 
-    with contextlib.closing(TrajectoryStore.open(store)) as opened:
+    with contextlib.closing(TrajectoryStore.open(store, create=False)) as opened:
         record = opened.get_run(run)
         chosen = (t for t in opened.trajectories(run) if not task or t.key.task_id in task)
         done = asyncio.run(until_difference())
@@ -165,7 +165,7 @@ def export(
     from agentgym.trajectories.store import TrajectoryStore
 
     path = output or Path(f"{run}.{file_format}")
-    with contextlib.closing(TrajectoryStore.open(store)) as opened:
+    with contextlib.closing(TrajectoryStore.open(store, create=False)) as opened:
         count = export_run(opened, run, file_format, path)
     if as_json:
         print_json({"run_id": run, "episodes": count, "file": str(path)})

@@ -5,11 +5,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from agentgym.env import Environment
+from agentgym.env import Environment, blame
 from agentgym.errors import UsageError
 from agentgym.registry import make, spec
+from agentgym.rollout.episode import own_end
 from agentgym.tasks import TaskSet, load_tasks, task_hash
-from agentgym.trajectories.record import EpisodeKey, RunRecord, Trajectory, Turn
+from agentgym.trajectories.record import EpisodeKey, Outcome, RunRecord, Trajectory, Turn
 from agentgym.trajectories.redact import Redactor
 from agentgym.types import Frozen, Json, Reward, Task
 
@@ -19,7 +20,7 @@ class Difference(Frozen):
 
     Attributes:
         turn: Turn number from 1; 0 is the reset.
-        what: `observation`, `reward`, `fingerprint`, `turns` or `grade`.
+        what: `observation`, `reward`, `fingerprint`, `turns`, `outcome` or `grade`.
     """
 
     turn: int
@@ -91,7 +92,9 @@ async def _replay(
             f"Task {task.id!r} is not the one that was played: its content has changed.",
             remedy="Name the task set it was run on with --tasks.",
         )
-    replayed = redactor.trajectory((await _again(environment, stored, task)).model_dump())
+    with blame("replay"):
+        again = await _again(environment, stored, task)
+    replayed = redactor.trajectory(again.model_dump())
     return Replayed(
         key=stored.key,
         turns=len(stored.turns),
@@ -108,32 +111,41 @@ async def _again(environment: Environment, stored: Trajectory, task: Task[Any, A
     first = await environment.reset(task, seed=stored.seed)
     first_fingerprint = await fingerprint()
     turns: list[Turn] = []
+    outcome: Outcome | None = None
     grade: Reward | None = None
     for turn in stored.turns:
         transition = await environment.step(turn.action)
-        grade = transition.reward if transition.over else None
-        if grade is None and len(turns) + 1 == len(stored.turns):
-            grade = await environment.grade()
         turns.append(
             Turn(
                 action=turn.action,
                 observation=transition.observation,
-                reward=grade or transition.reward,
+                reward=transition.reward,
                 fingerprint=await fingerprint(),
             )
         )
-        if transition.over:
+        outcome = own_end(transition)
+        if outcome is not None:
+            grade = transition.reward
             break
-    if not stored.turns:
+    if grade is None:
         grade = await environment.grade()
+        if turns:
+            turns[-1] = turns[-1].model_copy(update={"reward": grade})
     return stored.model_copy(
         update={
             "first": first,
             "first_fingerprint": first_fingerprint,
             "turns": tuple(turns),
+            "outcome": outcome or _cut(stored.outcome),
             "grade": grade,
         }
     )
+
+
+def _cut(stored: Outcome) -> Outcome:
+    """Return how an episode ended that the environment did not end."""
+    own = stored.status == "completed" or stored.detail == "environment"
+    return Outcome(status="limit") if own else stored
 
 
 def first_difference(stored: Trajectory, replayed: Trajectory) -> Difference | None:
@@ -147,6 +159,7 @@ def first_difference(stored: Trajectory, replayed: Trajectory) -> Difference | N
         pairs.append((number, "reward", old.reward, new.reward))
         pairs.append((number, "fingerprint", old.fingerprint, new.fingerprint))
     pairs.append((len(replayed.turns), "turns", len(stored.turns), len(replayed.turns)))
+    pairs.append((len(replayed.turns), "outcome", stored.outcome, replayed.outcome))
     pairs.append((len(replayed.turns), "grade", stored.grade, replayed.grade))
     for turn, what, old, new in pairs:
         if old != new:

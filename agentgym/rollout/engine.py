@@ -6,7 +6,6 @@ was killed is continued by running it again.
 """
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable, Collection, Iterator
 from datetime import UTC, datetime
@@ -112,7 +111,7 @@ class Engine:
             async for again in AsyncRetrying(
                 retry=retry_if_exception(_worth_retrying),
                 stop=stop_after_attempt(self._plan.attempts),
-                wait=_wait,
+                wait=_Wait(self._plan.backoff),
                 reraise=True,
             ):
                 with again:
@@ -180,7 +179,8 @@ class _Seat:
 
     def environment(self) -> Environment:
         if self._environment is None:
-            self._environment = self._plan.environment()
+            with blame("making the environment"):
+                self._environment = self._plan.environment()
         return self._environment
 
     async def leave(self) -> None:
@@ -188,25 +188,31 @@ class _Seat:
         environment, self._environment = self._environment, None
         if environment is None:
             return
-        with contextlib.suppress(TimeoutError):
+        try:
             async with asyncio.timeout(CLOSE_TIMEOUT):
-                try:
-                    with blame("close"):
-                        await environment.close()
-                except AgentgymError as error:
-                    log.warning("closing the environment failed: %s", error)
+                with blame("close"):
+                    await environment.close()
+        except TimeoutError:
+            log.warning("closing the environment took longer than %g s", CLOSE_TIMEOUT)
+        except AgentgymError as error:
+            log.warning("closing the environment failed: %s", error)
 
 
 def _worth_retrying(error: BaseException) -> bool:
     return isinstance(error, EpisodeError) and error.retryable
 
 
-def _wait(state: RetryCallState) -> float:
-    """Wait what the server asked for, else exponentially from half a second, with jitter."""
-    error = state.outcome.exception() if state.outcome else None
-    if isinstance(error, ModelRateLimitedError) and error.retry_after is not None:
-        return error.retry_after
-    return wait_exponential_jitter(initial=0.5, max=30.0)(state)
+class _Wait(wait_exponential_jitter):
+    """Wait what the server asked for, else exponentially longer, with jitter."""
+
+    def __init__(self, backoff: float) -> None:
+        super().__init__(initial=backoff, max=30.0, jitter=backoff)
+
+    def __call__(self, retry_state: RetryCallState) -> float:
+        error = retry_state.outcome.exception() if retry_state.outcome else None
+        if isinstance(error, ModelRateLimitedError) and error.retry_after is not None:
+            return error.retry_after
+        return super().__call__(retry_state)
 
 
 def _fault(error: EpisodeError, attempt: int, fatal: bool) -> Fault:

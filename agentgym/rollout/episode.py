@@ -7,16 +7,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentgym.agents.base import Agent, Brief, Decision
+from agentgym.agents.base import Agent, Brief, Decision, Player
 from agentgym.env import Environment, blame
 from agentgym.errors import (
     AgentFailedError,
-    EnvironmentFailedError,
     EnvironmentTimeoutError,
     ModelContextError,
 )
 from agentgym.trajectories.record import Fault, Outcome, Turn
-from agentgym.types import Limits, Observation, Reward, Task, Usage
+from agentgym.types import Limits, Observation, Reward, Task, Transition, Usage
 
 
 @dataclass
@@ -69,8 +68,7 @@ async def play(
     while episode.outcome is None:
         started = time.perf_counter()
         try:
-            with blame("agent", AgentFailedError):
-                decision = await player.act(observation)
+            decision = await _decide(episode, player, observation)
         except ModelContextError:
             episode.outcome = Outcome(status="limit", detail="context")
             break
@@ -81,7 +79,23 @@ async def play(
             episode.outcome = _struck(episode, rules.limits)
     if episode.grade is None:
         await _grade_from_outside(episode, environment, rules)
-    _check_range(episode.grade, task)
+    with blame("grade"):
+        _check_range(episode.grade, task)
+
+
+def own_end(transition: Transition) -> Outcome | None:
+    """Return how the environment itself ended the episode, if it did."""
+    if transition.terminated:
+        return Outcome(status="completed")
+    return Outcome(status="limit", detail="environment") if transition.truncated else None
+
+
+async def _decide(episode: Episode, player: Player, observation: Observation) -> Decision:
+    with blame("agent", AgentFailedError):
+        decision = await player.act(observation)
+        episode.faults.extend(decision.faults)
+        episode.usage += decision.usage
+    return decision
 
 
 async def _step(
@@ -91,33 +105,30 @@ async def _step(
     rules: Rules,
     model_s: float,
 ) -> Observation:
-    episode.faults.extend(decision.faults)
-    episode.usage += decision.usage
     started = time.perf_counter()
     async with _patience(rules, "step"):
         transition = await environment.step(decision.action)
     env_s = time.perf_counter() - started
     async with _patience(rules, "fingerprint"):
         fingerprint = await _fingerprint(environment, rules)
-    episode.env_s += env_s
-    episode.turns.append(
-        Turn(
-            action=decision.action,
-            observation=transition.observation,
-            reward=transition.reward,
-            fingerprint=fingerprint,
-            usage=decision.usage,
-            reasoning=decision.reasoning,
-            tokens=decision.tokens,
-            model_s=model_s,
-            env_s=env_s,
+    with blame("step"):
+        episode.turns.append(
+            Turn(
+                action=decision.action,
+                observation=transition.observation,
+                reward=transition.reward,
+                fingerprint=fingerprint,
+                usage=decision.usage,
+                reasoning=decision.reasoning,
+                tokens=decision.tokens,
+                model_s=model_s,
+                env_s=env_s,
+            )
         )
-    )
-    if transition.over:
+    episode.env_s += env_s
+    episode.outcome = own_end(transition)
+    if episode.outcome is not None:
         episode.grade = transition.reward
-        status = "completed" if transition.terminated else "limit"
-        detail = "" if transition.terminated else "environment"
-        episode.outcome = Outcome(status=status, detail=detail)
     return transition.observation
 
 
@@ -148,8 +159,7 @@ def _check_range(grade: Reward | None, task: Task[Any, Any]) -> None:
     low, high = task.reward_range
     if grade is None or not low <= grade.value <= high:
         value = None if grade is None else grade.value
-        problem = ValueError(f"{value} is outside the task's range {low} to {high}")
-        raise EnvironmentFailedError("grade", problem)
+        raise ValueError(f"{value} is outside the task's range {low} to {high}")
 
 
 async def _fingerprint(environment: Environment, rules: Rules) -> str | None:

@@ -38,6 +38,7 @@ class Plan:
         limits: What an episode may spend; `turns` None takes the task's or environment's own.
         concurrency: Episodes at once.
         attempts: How often an episode is started at most, where infrastructure breaks.
+        backoff: Seconds before the second attempt, doubled for each that follows.
         step_timeout: Seconds after which an environment that does not answer is given up.
     """
 
@@ -50,6 +51,7 @@ class Plan:
     limits: Limits = field(default_factory=Limits)
     concurrency: int = 8
     attempts: int = 3
+    backoff: float = 0.5
     step_timeout: float = 300.0
     run_id: str = field(default_factory=lambda: new_run_id())
 
@@ -135,7 +137,8 @@ def new_run_id() -> str:
 
 def provenance() -> dict[str, Json]:
     """Return what the results came from: versions, platform and source revision."""
-    ours = {d.name: d.version for d in distributions() if d.name.startswith("agentgym")}
+    # The remains of an installation that was broken off have no name.
+    ours = {d.name: d.version for d in distributions() if (d.name or "").startswith("agentgym")}
     for name in ("pydantic", "sqlalchemy", "aiohttp", "openai", "litellm"):
         try:
             ours[name] = version(name)

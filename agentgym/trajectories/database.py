@@ -37,6 +37,7 @@ _REMEDIES = (
     ("No space", "Free disk space and resume the run."),
     ("malformed", "Restore it from a backup, or rescue what is left with `sqlite3 FILE .recover`."),
     ("readonly", f"Make the file and its folder writable. {_ELSEWHERE}"),
+    ("Permission denied", f"Make the file and its folder writable. {_ELSEWHERE}"),
     ("unable to open", f"Make the file and its folder writable. {_ELSEWHERE}"),
     ("authentication", "Check the user and password in the URL."),
     ("does not exist", "Check the names in the URL; create the database with `createdb`."),

@@ -45,6 +45,8 @@ _RANDOM_SEGMENT = re.compile(r"(?=[^/\\]*[0-9])(?=[^/\\]*[A-Z])(?=[^/\\]*[a-z])[
 _GATES = tuple(re.compile(shape) for shape in SHAPES)
 _ANY_SHAPE = re.compile("|".join([MARKER, *SHAPES]))
 
+_SPOKEN = ("first", "first_fingerprint", "outcome", "grade", "faults")  # and the turns
+
 
 class Redactor:
     """Replaces secrets by `[redacted:NAME]`.
@@ -113,7 +115,7 @@ class Redactor:
         """
         turns = fields.get("turns", ())
         spoken = [{k: v for k, v in turn.items() if k != "tokens"} for turn in turns]
-        rest = {k: fields[k] for k in ("first", "outcome", "grade", "faults") if k in fields}
+        rest = {name: fields[name] for name in _SPOKEN if name in fields}
         clean_rest, clean_spoken = self.json([rest, spoken])
         if clean_rest is rest and clean_spoken is spoken:
             return fields
@@ -142,9 +144,9 @@ class Redactor:
             return self._replace(value)
         if isinstance(value, Mapping):
             return {self._rewrite(key): self._rewrite(item) for key, item in value.items()}
-        if isinstance(value, list | tuple):
-            return [self._rewrite(item) for item in value]
-        return value
+        if isinstance(value, tuple):
+            return tuple(self._rewrite(item) for item in value)
+        return [self._rewrite(item) for item in value] if isinstance(value, list) else value
 
     def _mark(self, match: re.Match[str]) -> str:
         kind = match.lastgroup or ""

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg import sql
 
 from agentgym.trajectories.redact import Redactor
 from agentgym.trajectories.store import TrajectoryStore
@@ -21,7 +22,7 @@ def postgres_url(server: str) -> str:
     """A database of the test's own."""
     name = f"t{uuid.uuid4().hex}"
     with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")  # type: ignore[arg-type,unused-ignore]
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
     return f"{server}/{name}"
 
 

@@ -224,7 +224,7 @@ def test_a_trajectory_is_hidden_everywhere_but_its_identity() -> None:
 def test_secrets_in_tool_arguments_and_their_names_are_hidden() -> None:
     clean = redactor(**{NAME: "gk29-xwpq"}).json({"a": [{"gk29-xwpq": ("gk29-xwpq", 1, None)}]})
     hidden = "[redacted:SHOP_API_KEY]"
-    assert clean == {"a": [{hidden: [hidden, 1, None]}]}
+    assert clean == {"a": [{hidden: (hidden, 1, None)}]}
 
 
 def test_token_traces_end_where_a_secret_was_told() -> None:
@@ -253,9 +253,7 @@ def test_settings_hide_what_their_names_tell() -> None:
     clean = redactor().settings(settings)
     assert clean == {
         "url": "postgresql://u:[redacted:url-password]@h/db",
-        "headers": [
-            {"api_key": "[redacted:api_key]", "Authorization": "[redacted:Authorization]"}
-        ],
+        "headers": [{"api_key": "[redacted:api_key]", "Authorization": "[redacted:Authorization]"}],
         "password": "[redacted:password]",
         "max_tokens": 512,
         "pad_token": "<pad>",

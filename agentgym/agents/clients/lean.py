@@ -69,7 +69,7 @@ class LeanClient(ChatClient):
             raise self._endpoint.timeout_error(self._timeout) from None
         except (aiohttp.ClientError, OSError) as error:
             raise self._endpoint.connection_error(error) from None
-        if response.status != 200:
+        if not 200 <= response.status < 300:
             text = content.decode("utf-8", "replace")
             raise self._endpoint.status_error(response.status, text, response.headers)
         return parse_completion(

@@ -121,7 +121,9 @@ class LiteLLMClient(ChatClient):
             return self._endpoint.timeout_error(self._timeout)
         if any(isinstance(link, httpx.TransportError | OSError) for link in chain):
             return self._endpoint.connection_error(chain[-1])
-        status = getattr(error, "status_code", 500)
+        # The bare base class is the openai package's own refusal: a key or setting is missing.
+        unsent = type(chain[-1]) is openai.OpenAIError
+        status = 401 if unsent else getattr(error, "status_code", 500)
         if status >= 500 and isinstance(
             chain[-1], (openai.APIConnectionError, openai.APIResponseValidationError, *_UNREADABLE)
         ):

@@ -72,7 +72,8 @@ class Bench:
         self.openings: Sequence[Task[Any, Any]] = rng.sample(sound, min(openings, len(sound)))
         self.sound = sound
         self.pristine = {task.id: task.model_dump(mode="json") for task in self.sampled}
-        self._attempts: dict[tuple[Kind, str], Recording | Exception] = {}
+        self._attempts: dict[tuple[str, str], Recording | Exception] = {}
+        self._retold: dict[tuple[str, str], Recording | Exception] = {}
 
     async def lacks(self, need: Need) -> str | None:
         """Return why a check that needs this is skipped, or None where it is there."""
@@ -126,12 +127,26 @@ class Bench:
 
     async def again(self, recording: Recording, environment: Environment) -> str | None:
         """Play a recording's actions again and return how the episode differs, or None."""
-        task = self.task(recording.task_id)
+        return differs(recording, await self._again(recording, environment))
+
+    async def retold(self, recording: Recording) -> Recording | Exception:
+        """Return the episode played again in a new instance, once, or what broke it."""
+        key = (recording.kind, recording.task_id)
+        if key not in self._retold:
+            async with self.instance() as environment:
+                self._retold[key] = await self._again(recording, environment)
+        return self._retold[key]
+
+    def task(self, task_id: str) -> Task[Any, Any]:
+        """Return a sampled task by its id."""
+        return next(task for task in self.sampled if task.id == task_id)
+
+    async def _again(self, recording: Recording, environment: Environment) -> Recording | Exception:
         try:
             with blame("the same episode"):
-                found = await record(
+                return await record(
                     environment,
-                    task,
+                    self.task(recording.task_id),
                     Again(recording.actions),
                     kind=recording.kind,
                     seed=recording.seed,
@@ -139,12 +154,7 @@ class Bench:
                     fingerprints=self.fingerprints,
                 )
         except (AgentgymError, ToolError) as error:
-            return f"{recording.title}: {type(error).__name__}: {error}"
-        return compare(recording, found.model_dump(mode="json"))
-
-    def task(self, task_id: str) -> Task[Any, Any]:
-        """Return a sampled task by its id."""
-        return next(task for task in self.sampled if task.id == task_id)
+            return error
 
     async def _record(self, kind: Kind, task: Task[Any, Any]) -> Recording:
         limit = task.max_turns or self.spec.max_turns
@@ -178,6 +188,13 @@ class Bench:
                 return MalformedAgent()
             case "oracle":
                 return OracleAgent(self.spec)
+
+
+def differs(expected: Recording, found: Recording | Exception) -> str | None:
+    """Return how an episode differs from its recording, or what broke it; None if equal."""
+    if isinstance(found, Recording):
+        return compare(expected, found.model_dump(mode="json"))
+    return f"{expected.title}: {type(found).__name__}: {found}"
 
 
 def compare(expected: Recording, found: Any) -> str | None:

@@ -198,7 +198,8 @@ def _around(value: Json, other: Json) -> str:
     """Show a value; of a long text, the part where it leaves the other."""
     if not (isinstance(value, str) and isinstance(other, str)):
         return reprlib.repr(value)
-    same = next((i for i, (a, b) in enumerate(zip(value, other, strict=False)) if a != b), 0)
+    pairs = enumerate(zip(value, other, strict=False))
+    same = next((i for i, (a, b) in pairs if a != b), min(len(value), len(other)))
     start = max(0, same - 20)
     shown = value[start : same + 60]
     return f"{'...' if start else ''}{shown!r}{'...' if same + 60 < len(value) else ''}"

@@ -27,6 +27,7 @@ _TOO_BIG = {
     sqlite3.SQLITE_NOMEM: TOO_MUCH_MEMORY,
     sqlite3.SQLITE_FULL: "The database would grow over its size limit.",
 }
+_LONG_STATEMENT = "query string is too large"  # raised by Python, without a code
 _EMPTY = re.compile(r"(?:[\s;]|--[^\n]*|/\*.*?(?:\*/|$))*+", re.DOTALL)
 
 
@@ -140,8 +141,8 @@ class GuardedConnection:
         if "one statement at a time" in text:
             return StatementError("refused", SEVERAL_STATEMENTS)
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in _TOO_BIG or "too large" in text:
-            return StatementError("too_big", _TOO_BIG.get(code, f"{text[:1].upper()}{text[1:]}."))
+        if code in _TOO_BIG or text == _LONG_STATEMENT:
+            return StatementError("too_big", _TOO_BIG.get(code, _TOO_BIG[sqlite3.SQLITE_TOOBIG]))
         return StatementError("error", text)
 
 

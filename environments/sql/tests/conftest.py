@@ -1,14 +1,14 @@
 import hashlib
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from pathlib import Path
+from typing import Protocol
 
 import pytest
+
 from agentgym_sql.results import Result
 from agentgym_sql.session import Session
 from agentgym_sql.sqlite import SqliteBackend
-
-Run = Callable[..., "object"]
 
 SHOP = """
 CREATE TABLE customer (id INTEGER PRIMARY KEY, name TEXT NOT NULL, joined DATE, vip BOOLEAN);
@@ -68,7 +68,21 @@ async def writer(backend: SqliteBackend, shop: Path) -> AsyncIterator[Session]:
         yield session
 
 
-async def run(
+class Runner(Protocol):
+    """Runs a statement with limits that do not matter to the test."""
+
+    def __call__(
+        self,
+        session: Session,
+        sql: str,
+        *,
+        timeout_s: float = ...,
+        max_rows: int = ...,
+        max_bytes: int = ...,
+    ) -> Awaitable[Result]: ...
+
+
+async def _run(
     session: Session,
     sql: str,
     *,
@@ -76,6 +90,9 @@ async def run(
     max_rows: int = 100,
     max_bytes: int = 100_000,
 ) -> Result:
-    return await session.execute(
-        sql, timeout_s=timeout_s, max_rows=max_rows, max_bytes=max_bytes
-    )
+    return await session.execute(sql, timeout_s=timeout_s, max_rows=max_rows, max_bytes=max_bytes)
+
+
+@pytest.fixture
+def run() -> Runner:
+    return _run

@@ -14,6 +14,7 @@ import pytest
 
 from agentgym.content import content_path
 from agentgym.errors import UnknownNameError
+from agentgym.tasks import read_task_set
 from agentgym.types import Task
 from agentgym_sql.catalog import state_hash
 from agentgym_sql.databases import DATABASES, build
@@ -23,14 +24,13 @@ SEEDS = (0, 1, 2)
 SqlTask = Task[SqlPublic, SqlPrivate]
 Open = Callable[[str, int], sqlite3.Connection]
 
-TASKS = {
+TASKS: dict[str, SqlTask] = {
     task.id: task
-    for path in sorted(content_path("tasks", "sql", "core").rglob("*.jsonl"))
-    for task in map(SqlTask.model_validate_json, path.read_text("utf-8").splitlines())
+    for task in read_task_set(content_path("tasks", "sql", "core"), SqlTask, "core")
     if task.public.db in DATABASES
 }
 
-DUMP_OF = """
+BUILD = """
 import sys
 from pathlib import Path
 from agentgym_sql.databases import build
@@ -82,7 +82,7 @@ def test_same_seed_gives_the_same_rows_in_another_process(
 ) -> None:
     path = tmp_path / "again.sqlite"
     subprocess.run(
-        [sys.executable, "-c", DUMP_OF, name, str(path), "1"],
+        [sys.executable, "-c", BUILD, name, str(path), "1"],
         check=True,
         timeout=120,
         env={**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join(sys.path)},

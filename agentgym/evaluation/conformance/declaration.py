@@ -1,0 +1,87 @@
+"""Checks of what an environment says of itself."""
+
+import re
+from collections.abc import Iterator
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError
+
+from agentgym.env import blame
+from agentgym.errors import AgentgymError
+from agentgym.evaluation.conformance.bench import Bench
+from agentgym.evaluation.conformance.results import Verdict, check, judged, passed, skipped
+from agentgym.registry import oracle_of
+from agentgym.tasks import read_task_set
+from agentgym.types import ToolSpec
+
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+async def importable(bench: Bench) -> Verdict:
+    """The class and the oracle that the spec names can be imported."""
+    with blame("the import"):
+        bench.spec.environment_type()
+        if bench.spec.oracle is not None:
+            oracle_of(bench.spec)
+    return passed()
+
+
+async def task_sets(bench: Bench) -> Verdict:
+    """Every task set is readable, and the default one is among them."""
+    with blame("the import"):
+        task_type = bench.spec.environment_type().task_type
+    named = bench.spec.task_set_paths()
+    problems: list[str | None] = []
+    if bench.spec.default_tasks not in named:
+        problems.append(f"the default set {bench.spec.default_tasks!r} is not there")
+    for name, path in named.items():
+        try:
+            read_task_set(path, task_type, name)
+        except AgentgymError as error:
+            problems.append(str(error))
+    return judged(problems)
+
+
+async def task_rewards(bench: Bench) -> Verdict:
+    """A task's reward range is a range, and success lies in it."""
+    return judged(
+        f"task {task.id}: success {task.success} is not in the range {task.reward_range}"
+        for task in bench.tasks
+        if not task.reward_range[0] < task.success <= task.reward_range[1]
+    )
+
+
+async def tools(bench: Bench) -> Verdict:
+    """Tools have names that every client accepts, descriptions and valid JSON schemas."""
+    offered: dict[str, ToolSpec] = {}
+    problems: list[str | None] = []
+    for recording in await bench.recordings():
+        for turn, frame in enumerate(recording.frames):
+            names = [tool.name for tool in frame.observation.tools]
+            if len(set(names)) < len(names):
+                problems.append(f"{recording.title}, turn {turn}: two tools share a name: {names}")
+            offered |= {tool.model_dump_json(): tool for tool in frame.observation.tools}
+    if not offered:
+        return skipped("no tool was ever on offer")
+    return judged([*problems, *(p for tool in offered.values() for p in _tool_problems(tool))])
+
+
+def _tool_problems(tool: ToolSpec) -> Iterator[str]:
+    if not _NAME.fullmatch(tool.name):
+        yield f"tool {tool.name!r}: a name is 1 to 64 letters, digits, dashes and underscores"
+    if not tool.description.strip():
+        yield f"tool {tool.name!r} has no description"
+    if tool.parameters.get("type") != "object":
+        yield f"tool {tool.name!r}: its schema is not of type object"
+    try:
+        Draft202012Validator.check_schema(tool.parameters)
+    except SchemaError as error:
+        yield f"tool {tool.name!r}: its schema is not valid: {error.message}"
+
+
+CHECKS = (
+    check("declaration", importable),
+    check("declaration", task_sets),
+    check("declaration", task_rewards),
+    check("declaration", tools, "episodes"),
+)

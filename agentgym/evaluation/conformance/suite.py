@@ -1,0 +1,119 @@
+"""The runner: every check, one after the other, each within its time."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from agentgym.env import blame
+from agentgym.errors import AgentgymError, ToolError
+from agentgym.evaluation.conformance import (
+    bad_actions,
+    declaration,
+    determinism,
+    episodes,
+    fingerprints,
+    isolation,
+    privacy,
+    rewards,
+    snapshots,
+    state,
+)
+from agentgym.evaluation.conformance.bench import Bench
+from agentgym.evaluation.conformance.results import (
+    Check,
+    CheckResult,
+    Report,
+    Verdict,
+    result_of,
+    skipped,
+)
+from agentgym.registry import EnvSpec
+from agentgym.tasks import TaskSet
+
+_TOPICS = (
+    declaration,
+    episodes,
+    determinism,
+    state,
+    bad_actions,
+    fingerprints,
+    snapshots,
+    privacy,
+    rewards,
+    isolation,
+)
+CHECKS: tuple[Check, ...] = tuple(item for topic in _TOPICS for item in topic.CHECKS)
+
+
+async def check_environment(
+    spec: EnvSpec,
+    tasks: TaskSet,
+    *,
+    options: Mapping[str, Any] | None = None,
+    sample: int = 8,
+    seed: int = 0,
+    instances: int = 32,
+    turns: int = 12,
+    openings: int = 1000,
+    every_oracle: bool = False,
+    patience: float = 300.0,
+) -> Report:
+    """Run every check on an environment.
+
+    Args:
+        spec: The environment, registered or not.
+        tasks: Its tasks; flagged ones are left out.
+        options: The environment's own options.
+        sample: Tasks that episodes are played on, at most.
+        seed: Chooses the sample, and is the episodes' seed.
+        instances: Instances at once in the concurrency check.
+        turns: Turns of an episode at most; the oracle's are limited by task and spec alone.
+        openings: Tasks whose first observation is searched for private text, at most.
+        every_oracle: Whether the oracle plays every task, not the sampled ones alone.
+        patience: Seconds a check may take.
+
+    Returns:
+        The report; whatever an environment raises is in it, as a failure.
+
+    Raises:
+        UsageError: There is no sound task to try.
+    """
+    bench = Bench(
+        spec,
+        tasks,
+        options=options or {},
+        sample=sample,
+        seed=seed,
+        instances=instances,
+        turns=turns,
+        openings=openings,
+        every_oracle=every_oracle,
+    )
+    results = [await _run(item, bench, patience) for item in CHECKS]
+    return Report(
+        environment=spec.id,
+        task_set=tasks.source,
+        task_ids=tuple(task.id for task in bench.sampled),
+        seed=seed,
+        results=tuple(results),
+    )
+
+
+async def _run(item: Check, bench: Bench, patience: float) -> CheckResult:
+    try:
+        async with asyncio.timeout(patience):
+            with blame(item.name):
+                verdict = await _verdict(item, bench)
+    except TimeoutError:
+        verdict = Verdict("failed", (f"it did not come to an end within {patience:g} s",))
+    except (AgentgymError, ToolError) as error:
+        verdict = Verdict("failed", (f"{type(error).__name__}: {error}",))
+    return result_of(item, verdict)
+
+
+async def _verdict(item: Check, bench: Bench) -> Verdict:
+    for need in item.needs:
+        reason = await bench.lacks(need)
+        if reason is not None:
+            return skipped(reason)
+    return await item.run(bench)

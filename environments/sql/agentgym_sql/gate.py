@@ -1,0 +1,104 @@
+"""Which kinds of statement reach a server.
+
+The wall is the role's privileges, and one statement a call by the wire protocol. The gate
+stands before it to tell an agent in one clear line what is not allowed, and keeps out what
+no privilege covers: session settings, transactions, locks.
+"""
+
+import re
+
+from agentgym_sql.results import StatementError
+
+MAX_STATEMENT = 100_000
+"""Bytes of one statement's text."""
+
+_SPACE = r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)"
+_LEAD = re.compile(rf"(?:{_SPACE}|[(;])*+([a-zA-Z]*)", re.DOTALL)
+_OBJECT = re.compile(
+    rf"\w+{_SPACE}++(?:or{_SPACE}++replace{_SPACE}++)?(?:unique{_SPACE}++)?(\w+)",
+    re.DOTALL | re.IGNORECASE,
+)
+_READS = frozenset({"select", "with", "values", "table", "explain"})
+_MYSQL_READS = _READS | {"show", "describe", "desc"}
+_ROW_WRITES = frozenset({"insert", "update", "delete", "merge", "replace", "truncate"})
+_SCHEMA_WRITES = frozenset({"create", "alter", "drop"})
+_OBJECTS = frozenset({"table", "view", "index"})
+_SHOWN = frozenset({"tables", "columns", "index", "indexes", "keys", "create", "full", "fields"})
+_MYSQL_HIDDEN = re.compile(
+    r"@@|\bget_lock\s*\(|\brelease_(?:all_)?locks?\s*\(|\bload_file\s*\(|\binto\s+(?:out|dump)file\b"
+    r"|\b(?:global|session|system)_variables\b|\bprocesslist\b",
+    re.IGNORECASE,
+)
+_EXECUTED_COMMENT = re.compile(r"/\*M?!", re.IGNORECASE)
+_ONE_BY_ONE = "each statement is committed by itself."
+_REFUSALS = {
+    **dict.fromkeys(
+        ("begin", "start", "commit", "rollback", "savepoint", "release", "end", "abort"),
+        f"Transaction statements are not allowed: {_ONE_BY_ONE}",
+    ),
+    **dict.fromkeys(("set", "reset", "discard"), "Settings cannot be changed."),
+    **dict.fromkeys(("use", "attach"), "There is one database."),
+}
+
+
+def check(sql: str, *, writable: bool, mysql: bool) -> bool:
+    """Let a statement pass or refuse it.
+
+    Args:
+        sql: The statement.
+        writable: Whether the session may change its database.
+        mysql: Whether it speaks MySQL's dialect, PostgreSQL's otherwise.
+
+    Returns:
+        Whether it may write.
+
+    Raises:
+        StatementError: It is not allowed, empty or too long.
+    """
+    if len(sql.encode("utf-8", "replace")) > MAX_STATEMENT:
+        raise StatementError("too_big", "The statement itself is larger than allowed.")
+    if mysql:
+        _check_mysql(sql)
+    lead = _LEAD.match(sql)
+    verb = lead[1].lower() if lead else ""
+    if lead and not verb and not sql[lead.end() :].strip():
+        raise StatementError("error", "The statement is empty.")
+    if verb in (_MYSQL_READS if mysql else _READS):
+        _check_show(sql[lead.start(1) :] if lead else sql, verb)
+        return writable and verb in {"with", "explain"}
+    if verb not in _ROW_WRITES | _SCHEMA_WRITES:
+        raise StatementError("refused", _REFUSALS.get(verb, _unknown(verb)))
+    if not writable:
+        message = "This database is read-only: only SELECT statements are allowed."
+        raise StatementError("refused", message)
+    if verb in _SCHEMA_WRITES and lead:
+        _check_object(sql[lead.start(1) :], verb)
+    return True
+
+
+def _check_mysql(sql: str) -> None:
+    if _EXECUTED_COMMENT.search(sql):
+        raise StatementError("refused", "Executable comments are not allowed.")
+    hidden = _MYSQL_HIDDEN.search(sql)
+    if hidden:
+        raise StatementError("refused", f"{hidden[0].strip('( ')} is not allowed.")
+
+
+def _check_show(sql: str, verb: str) -> None:
+    if verb == "show":
+        words = sql.split(None, 2)
+        if len(words) < 2 or words[1].lower() not in _SHOWN:
+            raise StatementError("refused", "Only tables, columns and indexes can be shown.")
+
+
+def _check_object(sql: str, verb: str) -> None:
+    found = _OBJECT.match(sql)
+    what = found[1].lower() if found else ""
+    if what not in _OBJECTS:
+        name = f"{verb} {what}".upper().strip()
+        message = f"{name} is not allowed: only tables, views and indexes."
+        raise StatementError("refused", message)
+
+
+def _unknown(verb: str) -> str:
+    return f"{verb.upper()} is not allowed." if verb else "This is not a SQL statement."
