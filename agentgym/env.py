@@ -255,6 +255,7 @@ class ToolEnvironment(Environment, Generic[PublicT, PrivateT]):
 
     @classmethod
     def declared_tools(cls) -> dict[str, Tool]:
+        """Return the methods marked as tools, by name, unbound."""
         if cls.__class_tools is None:
             members = (getattr(cls, name) for name in _names_in_order(cls))
             marked = [Tool(member) for member in members if is_tool(member)]

@@ -5,13 +5,12 @@ from pathlib import Path
 
 from agentgym.agents.base import Agent, AgentSettings
 from agentgym.agents.baselines import NullAgent, OracleAgent, RandomAgent
-from agentgym.agents.clients.base import ChatClient, Prices
+from agentgym.agents.clients.base import Prices
 from agentgym.agents.scripted import ScriptedAgent
 from agentgym.errors import UnknownNameError, UsageError
 from agentgym.registry import EnvSpec
 
 NAMES = ("null", "oracle", "random", "scripted:FILE")
-CLIENTS = ("lean", "openai", "litellm")
 OPENAI_URL = "https://api.openai.com/v1"
 KEY = "OPENAI_API_KEY"
 
@@ -63,21 +62,17 @@ def make_llm(settings: AgentSettings) -> Agent:
         UsageError: A key is missing, or the settings contradict each other.
         MissingExtraError: The client's package is not installed.
     """
+    from agentgym.agents.clients import open_client
     from agentgym.agents.llm import LlmAgent
 
     openai_model = settings.base_url is not None or settings.model.startswith("openai/")
-    client = settings.client or ("lean" if openai_model else "litellm")
+    name = settings.client or ("lean" if openai_model else "litellm")
+    url, key, model = settings.base_url, None, settings.model
+    if name != "litellm":
+        url, key, model = _endpoint(settings)
     prices = Prices(input=settings.price[0], output=settings.price[1]) if settings.price else None
-    if client == "litellm":
-        return LlmAgent(
-            settings, _litellm(settings, prices), client_name=client, model=settings.model
-        )
-    if client not in CLIENTS:
-        raise UnknownNameError("client", client, CLIENTS)
-    url, key, model = _endpoint(settings)
-    probe = (f"{url.rstrip('/')}/models", {"Authorization": f"Bearer {key}"} if key else {})
-    made = _openai_compatible(client, url, key, settings.timeout, prices)
-    return LlmAgent(settings, made, client_name=client, model=model, probe=probe)
+    client = open_client(name, base_url=url, api_key=key, timeout=settings.timeout, prices=prices)
+    return LlmAgent(settings, client, client_name=name, model=model)
 
 
 def _endpoint(settings: AgentSettings) -> tuple[str, str | None, str]:
@@ -90,24 +85,3 @@ def _endpoint(settings: AgentSettings) -> tuple[str, str | None, str]:
             f"{KEY} is not set.", remedy="Set it, or name another endpoint with --base-url."
         )
     return OPENAI_URL, key, settings.model.removeprefix("openai/")
-
-
-def _openai_compatible(
-    client: str, url: str, key: str | None, timeout: float, prices: Prices | None
-) -> ChatClient:
-    if client == "openai":
-        from agentgym.agents.clients.openai_sdk import OpenAIClient
-
-        return OpenAIClient(url, api_key=key, timeout=timeout, prices=prices)
-    from agentgym.agents.clients.lean import LeanClient
-
-    return LeanClient(url, api_key=key, timeout=timeout, prices=prices)
-
-
-def _litellm(settings: AgentSettings, prices: Prices | None) -> ChatClient:
-    from agentgym.agents.clients.litellm import LiteLLMClient
-
-    client = LiteLLMClient(base_url=settings.base_url, timeout=settings.timeout, prices=prices)
-    if settings.base_url is None:
-        client.check_model(settings.model)
-    return client

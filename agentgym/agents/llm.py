@@ -1,13 +1,10 @@
 """The LLM agent: a chat model behind any client, with native tool calls or as text."""
 
-import aiohttp
-
 from agentgym.agents.base import Agent, AgentSettings, Brief, Decision, Player
 from agentgym.agents.clients.base import ChatClient, ChatRequest
 from agentgym.agents.clients.retry import RetryingClient
 from agentgym.agents.formats import ActionFormat, get_format
 from agentgym.agents.memory import Memory, make_memory
-from agentgym.errors import UsageError
 from agentgym.types import Json, Limits, Message, Observation
 
 
@@ -19,8 +16,6 @@ class LlmAgent(Agent):
         client: How it is called; retries are added here.
         client_name: What the client is chosen by, for the record.
         model: The model's name at the endpoint.
-        probe: A URL that answers where the endpoint is up, with the headers to send; None
-            checks nothing.
 
     Raises:
         UnknownNameError: There is no such action format.
@@ -34,14 +29,12 @@ class LlmAgent(Agent):
         *,
         client_name: str,
         model: str,
-        probe: tuple[str, dict[str, str]] | None = None,
     ) -> None:
         self.name = settings.model
         self._settings = settings
         self._client = RetryingClient(client, settings.attempts)
         self._client_name = client_name
         self._model = model
-        self._probe = probe
         self._format = get_format(settings.format)
         make_memory(settings.history)
 
@@ -55,27 +48,8 @@ class LlmAgent(Agent):
         return {**self._settings.model_dump(exclude_none=True), "client": self._client_name}
 
     async def check(self) -> None:
-        """Call the endpoint once, without a model, before a whole run fails at it."""
-        if self._probe is None:
-            return
-        url, headers = self._probe
-        timeout = aiohttp.ClientTimeout(total=min(30.0, self._settings.timeout))
-        try:
-            async with (
-                aiohttp.ClientSession(timeout=timeout, headers=headers) as session,
-                session.get(url) as response,
-            ):
-                status = response.status
-        except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            reason = str(error) or type(error).__name__
-            raise UsageError(
-                f"The endpoint {self._settings.base_url or url} cannot be reached: {reason}.",
-                remedy="Check --base-url and that the server runs.",
-            ) from error
-        if status in (401, 403):
-            raise UsageError(
-                f"The endpoint refuses the key (HTTP {status}).", remedy="Check OPENAI_API_KEY."
-            )
+        """Find out before a run whether the model can be called."""
+        await self._client.check(self._model)
 
     async def close(self) -> None:
         """Close the client's connections."""

@@ -1,8 +1,9 @@
 """The shapes of well-known secrets, as regular expressions.
 
 Each pattern has one named group, the kind, which holds what stays in front of the marker
-(mostly nothing). All are linear in the text: a repeated class never begins anew inside itself,
-because the boundary before it excludes the same class, and look-aheads are bounded.
+(mostly nothing). All are linear in the text: an unbounded class either ends the pattern or
+stops where the next match could begin, and look-aheads are bounded. None reaches over a marker,
+so that what one pass leaves no other pass changes.
 """
 
 import re
@@ -18,14 +19,13 @@ _BLOCK = r"[A-Z ]{0,32}PRIVATE KEY(?: BLOCK)?-----"
 
 
 def _key(kind: str, prefix: str, body: str) -> str:
-    r"""Return the pattern of a key that starts a word, also after an escape (\n, %20).
+    r"""Return the pattern of a key that starts a word, also after an escape (\n, %20) or a rule.
 
     The boundary is looked at behind the prefix, so that a search can leap from one literal
     prefix to the next.
     """
-    boundary = (
-        rf"(?:(?<![A-Za-z0-9_-]{prefix})|(?<=\\[nrt]{prefix})|(?<=%[0-9A-Fa-f]{{2}}{prefix}))"
-    )
+    after = rf"(?<=\\[nrt]{prefix})|(?<=%[0-9A-Fa-f]{{2}}{prefix})|(?<=--{prefix})"
+    boundary = rf"(?:(?<![A-Za-z0-9_-]{prefix})|{after})"
     return rf"{prefix}{boundary}{body}(?P<{kind}>)"
 
 
@@ -33,9 +33,9 @@ MARKER = r"(?P<marker>\[redacted:[\w-]{1,100}\])"
 
 SHAPES = (
     rf"-----BEGIN {_BLOCK}"
-    rf"(?:[^-]*+(?:-(?!----)[^-]*+)*+-----END {_BLOCK}"
+    rf"(?:[^-\[]*+(?:-(?!----)[^-\[]*+)*+-----END {_BLOCK}"
     r"|(?:(?:\s|\\+[nr])*+[A-Za-z0-9+/=]{16,}+)++)(?P<private_key>)",
-    r"(?P<url_password>://[^\s/:@]*+:)[^\s/\"'<>,]{1,512}(?=@)",
+    r"(?P<url_password>://[^\s/:@\[]*+:)(?:[^\s/\"'<>,\[]|\[(?!redacted:)){1,512}(?=@)",
     rf"(?P<authorization>{_HEADER}(?i:basic|token)[ ]{{1,4}}){_TOKEN}++",
     rf"(?P<bearer>{_HEADER}(?i:bearer)[ ]{{1,4}}){_TOKEN}++",
     rf"(?P<bearer_>[Bb](?i:earer)[ ]{{1,4}}){_OPAQUE}",
@@ -52,7 +52,7 @@ SHAPES = (
     _key("aws_key", "A[KS]IA", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
     _key("slack_token", "xox[a-z]-", r"[A-Za-z0-9-]{10,}+"),
     _key("google_key", "AIza", r"[A-Za-z0-9_-]{30,}+"),
-    _key("jwt", "eyJ", r"[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+"),
+    _key("jwt", "eyJ", r"[A-Za-z0-9_-]{8,512}+\.eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+"),
 )
 """One pattern a shape."""
 

@@ -109,16 +109,6 @@ class TrajectoryStore:
         """Return a run as `get_run` gives it back once it is created: secrets left out."""
         return RunRecord.model_validate_json(run_row(record, self._redactor)["record"])
 
-    def redacted(self, record: RunRecord) -> RunRecord:
-        """Return a run's record as this store gives it back, secrets hidden."""
-        return RunRecord.model_validate_json(run_row(record, self._redactor)["record"])
-
-    def has_run(self, run_id: str) -> bool:
-        """Whether the store has a run of this id."""
-        with self._reading() as connection:
-            found = connection.scalar(sa.select(runs.c.id).where(runs.c.run_id == run_id))
-        return found is not None
-
     def get_run(self, run_id: str) -> RunRecord:
         """Return a run's record.
 

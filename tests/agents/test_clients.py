@@ -219,9 +219,9 @@ async def test_litellm_tells_of_unknown_providers_and_missing_keys_before_a_run(
 ) -> None:
     async with LiteLLMClient() as client:
         with pytest.raises(UsageError, match="no provider"):
-            client.check_model("no-such-provider")
+            await client.check("no-such-provider")
         monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
         with pytest.raises(UsageError, match="ANTHROPIC_API_KEY is not set"):
-            client.check_model("anthropic/claude-3-5-haiku-20241022")
+            await client.check("anthropic/claude-3-5-haiku-20241022")
         monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-        client.check_model("anthropic/claude-3-5-haiku-20241022")
+        await client.check("anthropic/claude-3-5-haiku-20241022")

@@ -1,16 +1,23 @@
 """What the engine is measured on: a small ledger kept by tools, and an agent that never thinks."""
 
-from collections.abc import Iterator
-
 from agentgym.agents.base import Agent, Brief, Decision, Player
 from agentgym.env import ToolEnvironment
 from agentgym.errors import ToolError
 from agentgym.registry import EnvSpec, register
 from agentgym.tasks import TaskSet, TaskSetInfo
 from agentgym.tools import tool
-from agentgym.types import Action, AnyFields, Json, Observation, Reward, Task, call
+from agentgym.types import Action, AnyFields, Json, Observation, Reward, Task, ToolCall
 
-TURNS = 5
+MOVES: tuple[tuple[str, dict[str, Json]], ...] = (
+    ("list_accounts", {}),
+    ("book", {"account": "rent", "amount": 1200}),
+    ("book", {"account": "food", "amount": 250}),
+    ("read", {"account": "rent"}),
+    ("submit", {"total": 1450}),
+)
+"""The calls that solve every task, one a turn."""
+
+TURNS = len(MOVES)
 _ACCOUNTS = ("rent", "food", "travel")
 
 
@@ -18,10 +25,10 @@ class LedgerEnvironment(ToolEnvironment):
     """Book amounts and submit the total."""
 
     async def setup(self) -> str:
-        """Begin with an empty ledger."""
         self._booked: dict[str, int] = {}
         self._total: int | None = None
-        return self.task.public.question
+        question: str = self.task.public.question
+        return question
 
     @tool
     async def list_accounts(self) -> str:
@@ -62,38 +69,11 @@ class LedgerEnvironment(ToolEnvironment):
         return "Submitted."
 
     async def grade(self) -> Reward:
-        """Compare the total with the task's."""
-        right = self._total == self.task.private.total
-        return Reward(value=float(right), components={"correct": float(right)})
+        right = float(self._total == self.task.private.total)
+        return Reward(value=right, components={"correct": right})
 
     async def save(self) -> Json:
-        """Return the ledger."""
         return {"booked": self._booked, "total": self._total}
-
-
-def moves(number: int) -> tuple[tuple[str, dict[str, Json]], ...]:
-    """Return the calls that solve a task, one a turn."""
-    return (
-        ("list_accounts", {}),
-        ("book", {"account": "rent", "amount": number}),
-        ("book", {"account": "food", "amount": 250}),
-        ("read", {"account": "rent"}),
-        ("submit", {"total": number + 250}),
-    )
-
-
-def task_set(count: int) -> TaskSet:
-    """Return so many tasks, and register the environment that plays them."""
-    tasks = [
-        Task[AnyFields, AnyFields](
-            id=f"ledger-{number}",
-            public=AnyFields(question=f"Book {number} to rent and 250 to food. What is the total?"),
-            private=AnyFields(total=number + 250),
-        )
-        for number in range(count)
-    ]
-    info = TaskSetInfo(name="ledger", environment="ledger", licence="MIT")
-    return TaskSet(info, tasks, "ledger")
 
 
 def spec() -> EnvSpec:
@@ -108,25 +88,41 @@ def spec() -> EnvSpec:
     )
 
 
+def task_set(count: int) -> TaskSet:
+    """Return so many tasks, which differ in their words."""
+    tasks = [
+        Task[AnyFields, AnyFields](
+            id=f"ledger-{number}",
+            public=AnyFields.model_validate(
+                {"question": f"Customer {number}: book 1200 to rent, 250 to food. The total?"}
+            ),
+            private=AnyFields.model_validate({"total": 1450}),
+        )
+        for number in range(count)
+    ]
+    info = TaskSetInfo(name="ledger", environment="ledger", licence="MIT")
+    return TaskSet(info, tasks, "ledger")
+
+
+def actions() -> list[Action]:
+    """Return the moves as actions of their own, as an agent would make them."""
+    return [
+        Action(tool_calls=(ToolCall(name=name, arguments=arguments),)) for name, arguments in MOVES
+    ]
+
+
 class InstantAgent(Agent):
     """Plays the moves at once, so that what is left to measure is not the agent's."""
 
     name = "instant"
 
     async def begin(self, brief: Brief) -> Player:
-        """Begin an episode."""
-        return _InstantPlayer(actions(brief.task_id))
+        return _InstantPlayer()
 
 
 class _InstantPlayer(Player):
-    def __init__(self, planned: Iterator[Action]) -> None:
-        self._planned = planned
+    def __init__(self) -> None:
+        self._planned = iter(actions())
 
     async def act(self, observation: Observation) -> Decision:
         return Decision(action=next(self._planned))
-
-
-def actions(task_id: str) -> Iterator[Action]:
-    """Yield the actions that solve a task."""
-    for name, arguments in moves(int(task_id.rpartition("-")[2])):
-        yield call(name, **arguments)

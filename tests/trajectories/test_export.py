@@ -1,6 +1,7 @@
 import io
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentgym.errors import UnknownNameError, UsageError
+from agentgym.errors import MissingExtraError, UnknownNameError, UsageError
 from agentgym.trajectories.export import conversation, export_run, read_jsonl
 from agentgym.trajectories.record import EpisodeKey, Trajectory
 from agentgym.trajectories.redact import Redactor
@@ -18,11 +19,11 @@ from tests.trajectories import samples, strategies
 
 
 @pytest.fixture
-def full(tmp_path: Path) -> TrajectoryStore:
-    store = TrajectoryStore.open(tmp_path / "runs.db", redactor=Redactor())
-    store.create_run(samples.run(tasks=3))
-    store.save([samples.episode("t1", score=0.5), samples.failed("t2"), samples.episode("t0")])
-    return store
+def full(tmp_path: Path) -> Iterator[TrajectoryStore]:
+    with TrajectoryStore.open(tmp_path / "runs.db", redactor=Redactor()) as store:
+        store.create_run(samples.run(tasks=3))
+        store.save([samples.episode("t1", score=0.5), samples.failed("t2"), samples.episode("t0")])
+        yield store
 
 
 def test_json_lines_read_back_as_the_records(full: TrajectoryStore, tmp_path: Path) -> None:
@@ -134,8 +135,6 @@ def test_what_cannot_be_exported_leaves_the_file_alone(
 ) -> None:
     path = tmp_path / "run.jsonl"
     path.write_text("before")
-    full.save([samples.episode("t2")])
-    full.insert([])
     with pytest.raises(UnknownNameError, match="'r1'"):
         export_run(full, "r2", "jsonl", path)
     with pytest.raises(UnknownNameError, match="'jsonl'"):
@@ -154,3 +153,13 @@ def test_a_line_of_something_else_is_named(tmp_path: Path, line: str) -> None:
     path.write_text(line + "\n")
     with pytest.raises(UsageError, match=r"run\.jsonl, line 1"):
         list(read_jsonl(path))
+
+
+def test_parquet_without_its_extra_says_how_to_get_it(
+    full: TrajectoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "agentgym.trajectories.parquet", raising=False)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match=r"\[parquet\]"):
+        export_run(full, "r1", "parquet", tmp_path / "run.parquet")
+    assert not list(tmp_path.glob("*run.parquet*"))

@@ -3,7 +3,7 @@ import json
 from urllib.parse import quote, quote_plus
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from agentgym.trajectories import codec
@@ -140,6 +140,7 @@ PEM = (
             "postgresql://u:p%40ss@host:5432/db",
             "postgresql://u:[redacted:url-password]@host:5432/db",
         ),
+        ("https://u:[x@h", "https://u:[redacted:url-password]@h"),
         ("redis://:p@ss@h", "redis://:[redacted:url-password]@h"),
     ],
 )
@@ -184,6 +185,7 @@ PIECES = [SECRET, "Bearer ", "a1b2c3d4e5", "://u:", "@h", " ", "\n", "[redacted:
           "MIIEowIBAAKCAQEA", quote(SECRET), "x", "'", "/"]  # fmt: skip
 
 
+@settings(max_examples=500)
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 def test_redacting_twice_changes_nothing(text: str) -> None:
     once = redactor(**{NAME: SECRET}).text(text)
@@ -195,7 +197,8 @@ MEGABYTE = 1 << 20
 ADVERSARIAL = [
     "a", " ", "-", "[", "\\", "\n", "sk-", "\\nsk-", "%20sk-", "sk-a-", "Bearer ", "bearer a",
     "Authorization: ", "authorization=bearer ", "://", "://a", "://:", "://a:b", "://a:b,",
-    "eyJ", "eyJa.", "eyJaaaaaaaa.eyJ", "\\neyJaaaaaaaa.eyJ", "AKIA", "AIza", "xoxb-", "ghp_",
+    "eyJ", "--eyJ", "eyJa.", "eyJaaaaaaaa.eyJ", "--eyJaaaaaaaa.eyJ", "\\neyJaaaaaaaa.eyJ",
+    "AKIA", "AIza", "xoxb-", "ghp_",
     "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\\n", "-----BEGIN ",
     "-----BEGIN PRIVATE KEY-----AAAAAAAAAAAAAAAA\n", "[redacted:", "[redacted:x", SECRET[:-1],
 ]  # fmt: skip

@@ -1,13 +1,14 @@
 import os
 import pwd
 import sqlite3
+import sys
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 
-from agentgym.errors import StoreError, UnknownNameError, UsageError
+from agentgym.errors import MissingExtraError, StoreError, UnknownNameError, UsageError
 from agentgym.trajectories.record import EpisodeKey, Trajectory
 from agentgym.trajectories.redact import Redactor
 from agentgym.trajectories.store import TrajectoryStore
@@ -27,7 +28,7 @@ def test_a_run_comes_back(store: TrajectoryStore) -> None:
 
 def test_a_second_run_of_an_id_is_refused(store: TrajectoryStore) -> None:
     store.create_run(samples.run())
-    with pytest.raises(UsageError, match="already has a run 'r1'.*--resume"):
+    with pytest.raises(UsageError, match=r"already has a run 'r1'.*--resume"):
         store.create_run(samples.run(tasks=1))
     assert len(store.get_run("r1").task_ids) == 3
 
@@ -233,7 +234,7 @@ def test_a_newer_schema_is_refused(location: str) -> None:
     with engine.begin() as connection:
         connection.execute(sa.text("UPDATE agentgym_schema SET version = 99"))
     engine.dispose()
-    with pytest.raises(StoreError, match="schema 99.*Upgrade"):
+    with pytest.raises(StoreError, match=r"schema 99.*Upgrade"):
         TrajectoryStore.open(location)
 
 
@@ -258,9 +259,9 @@ def test_a_database_of_something_else_is_refused_and_left_alone(tmp_path: Path) 
 
 def test_a_folder_that_cannot_be_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(StoreError, match="cannot be opened.*--store"):
+    with pytest.raises(StoreError, match=r"cannot be opened.*--store"):
         TrajectoryStore.open(tmp_path / "file" / "runs.db")
-    with pytest.raises(StoreError, match="cannot be opened.*--store"):
+    with pytest.raises(StoreError, match=r"cannot be opened.*--store"):
         TrajectoryStore.open(tmp_path)
 
 
@@ -269,7 +270,7 @@ def test_a_folder_without_permission_is_refused(tmp_path: Path) -> None:
     (tmp_path / "closed").mkdir(mode=0o755)
     os.seteuid(pwd.getpwnam("nobody").pw_uid)
     try:
-        with pytest.raises(StoreError, match="cannot be opened.*writable"):
+        with pytest.raises(StoreError, match=r"cannot be opened.*writable"):
             TrajectoryStore.open(tmp_path / "closed" / "runs.db")
     finally:
         os.seteuid(0)
@@ -284,7 +285,7 @@ def test_an_unreachable_server_is_one_clear_line_without_the_password() -> None:
 
 
 def test_a_database_the_server_lacks_says_how_to_make_it(server: str) -> None:
-    with pytest.raises(StoreError, match="does not exist.*createdb"):
+    with pytest.raises(StoreError, match=r"does not exist.*createdb"):
         TrajectoryStore.open(f"{server}/nowhere")
 
 
@@ -294,3 +295,9 @@ def test_a_database_the_server_lacks_says_how_to_make_it(server: str) -> None:
 def test_other_urls_are_refused(url: str) -> None:
     with pytest.raises(StoreError, match="A store is a file's path or postgresql"):
         TrajectoryStore.open(url)
+
+
+def test_postgresql_without_its_extra_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(MissingExtraError, match=r"\[postgres\]"):
+        TrajectoryStore.open("postgresql://u@h/d")

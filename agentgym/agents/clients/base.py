@@ -101,6 +101,14 @@ class ChatClient(ABC):
                 the same call may succeed later.
         """
 
+    async def check(self, model: str) -> None:
+        """Find out before a run whether calls can work at all.
+
+        Raises:
+            UsageError: They cannot: no such server or provider, no key.
+        """
+        return
+
     @abstractmethod
     async def close(self) -> None:
         """Release the connections; calling it again does nothing."""

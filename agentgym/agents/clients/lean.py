@@ -13,6 +13,7 @@ from yarl import URL
 from agentgym.agents.clients.base import ChatClient, ChatRequest, Completion, Prices
 from agentgym.agents.clients.endpoint import Endpoint
 from agentgym.agents.clients.parsing import parse_completion
+from agentgym.agents.clients.probe import probe
 from agentgym.errors import UsageError
 from agentgym.types import Json
 
@@ -51,6 +52,8 @@ class LeanClient(ChatClient):
             self._headers["Authorization"] = f"Bearer {api_key}"
         self._endpoint = Endpoint(base.authority, [api_key] if api_key else [])
         self._timeout = timeout
+        self._base_url = base_url
+        self._api_key = api_key
         self._connections = connections
         self._max_bytes = max_bytes
         self._prices = prices
@@ -75,6 +78,10 @@ class LeanClient(ChatClient):
         return parse_completion(
             self._load(content), endpoint=self._endpoint, model=request.model, prices=self._prices
         )
+
+    async def check(self, model: str) -> None:
+        """Find out whether the endpoint can be reached; see `ChatClient.check`."""
+        await probe(self._base_url, api_key=self._api_key, timeout_s=self._timeout)
 
     async def close(self) -> None:
         """Close the connections; a later call opens new ones."""

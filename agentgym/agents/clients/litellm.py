@@ -84,12 +84,10 @@ class LiteLLMClient(ChatClient):
             body, endpoint=self._endpoint, model=request.model, prices=self._prices
         )
 
-    def check_model(self, model: str) -> None:
-        """Find out before a run whether litellm knows the provider and has its key.
-
-        Raises:
-            UsageError: It does not.
-        """
+    async def check(self, model: str) -> None:
+        """Find out whether litellm knows the provider and has its key; see `ChatClient.check`."""
+        if "api_base" in self._options:
+            return
         try:
             self._litellm.get_llm_provider(model)
         except openai.OpenAIError:

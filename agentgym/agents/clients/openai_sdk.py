@@ -11,6 +11,7 @@ from agentgym.agents.clients.base import ChatClient, ChatRequest, Completion, Pr
 from agentgym.agents.clients.endpoint import Endpoint
 from agentgym.agents.clients.lean import parse_base_url
 from agentgym.agents.clients.parsing import parse_completion
+from agentgym.agents.clients.probe import probe
 from agentgym.errors import MissingExtraError
 
 try:
@@ -48,6 +49,8 @@ class OpenAIClient(ChatClient):
             base_url=base_url, api_key=api_key or "none", max_retries=0, timeout=timeout
         )
         self._timeout = timeout
+        self._base_url = base_url
+        self._api_key = api_key
         self._prices = prices
 
     async def complete(self, request: ChatRequest) -> Completion:
@@ -61,6 +64,10 @@ class OpenAIClient(ChatClient):
         return parse_completion(
             body, endpoint=self._endpoint, model=request.model, prices=self._prices
         )
+
+    async def check(self, model: str) -> None:
+        """Find out whether the endpoint can be reached; see `ChatClient.check`."""
+        await probe(self._base_url, api_key=self._api_key, timeout_s=self._timeout)
 
     async def close(self) -> None:
         """Close the connections."""

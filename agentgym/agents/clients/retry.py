@@ -75,6 +75,10 @@ class RetryingClient(ChatClient):
         completion: Completion = await retrying(self._attempt, request)
         return completion.model_copy(update={"faults": tuple(faults)}) if faults else completion
 
+    async def check(self, model: str) -> None:
+        """Have the client that is called check itself."""
+        await self._client.check(model)
+
     async def close(self) -> None:
         """Close the client that is called."""
         await self._client.close()

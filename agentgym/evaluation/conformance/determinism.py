@@ -1,5 +1,6 @@
 """Checks that the same task, seed and actions give the same episode anywhere."""
 
+import asyncio
 import json
 import os
 import sys
@@ -45,8 +46,7 @@ async def other_process(bench: Bench) -> Verdict:
     except ValueError as error:
         return skipped(f"the options or tasks do not go through JSON: {error}")
     problems: list[str | None] = []
-    for elsewhere in _ELSEWHERE:
-        found = await _replay(request, elsewhere)
+    for found in await asyncio.gather(*(_replay(request, place) for place in _ELSEWHERE)):
         if isinstance(found, str):
             problems.append(found)
             continue

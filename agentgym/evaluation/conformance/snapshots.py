@@ -91,13 +91,14 @@ async def pickled(bench: Bench) -> Verdict:
 
 
 async def _long_enough(bench: Bench) -> list[Recording]:
-    """Return the longest episode of each task, where something happens in it twice."""
-    longest: dict[str, Recording] = {}
+    """Return each task's oracle episode and the longest clumsy one, of two turns at least."""
+    chosen: dict[tuple[str, bool], Recording] = {}
     for item in await bench.recordings():
-        known = longest.get(item.task_id)
+        key = (item.task_id, item.kind == "oracle")
+        known = chosen.get(key)
         if item.kind != "null" and len(item.actions) > (len(known.actions) if known else 1):
-            longest[item.task_id] = item
-    return list(longest.values())
+            chosen[key] = item
+    return list(chosen.values())
 
 
 @asynccontextmanager

@@ -6,6 +6,7 @@ no privilege covers: session settings, transactions, locks.
 """
 
 import re
+from typing import NamedTuple
 
 from agentgym_sql.results import StatementError
 
@@ -41,16 +42,25 @@ _REFUSALS = {
 }
 
 
-def check(sql: str, *, writable: bool, mysql: bool) -> bool:
+class Passed(NamedTuple):
+    """A statement that may run.
+
+    Attributes:
+        writes: Whether it may change the database.
+        counts: Whether the number of rows it changed means something.
+    """
+
+    writes: bool
+    counts: bool
+
+
+def check(sql: str, *, writable: bool, mysql: bool) -> Passed:
     """Let a statement pass or refuse it.
 
     Args:
         sql: The statement.
         writable: Whether the session may change its database.
         mysql: Whether it speaks MySQL's dialect, PostgreSQL's otherwise.
-
-    Returns:
-        Whether it may write.
 
     Raises:
         StatementError: It is not allowed, empty or too long.
@@ -65,7 +75,7 @@ def check(sql: str, *, writable: bool, mysql: bool) -> bool:
         raise StatementError("error", "The statement is empty.")
     if verb in (_MYSQL_READS if mysql else _READS):
         _check_show(sql[lead.start(1) :] if lead else sql, verb)
-        return writable and verb in {"with", "explain"}
+        return Passed(writable and verb in {"with", "explain"}, counts=False)
     if verb not in _ROW_WRITES | _SCHEMA_WRITES:
         raise StatementError("refused", _REFUSALS.get(verb, _unknown(verb)))
     if not writable:
@@ -73,7 +83,7 @@ def check(sql: str, *, writable: bool, mysql: bool) -> bool:
         raise StatementError("refused", message)
     if verb in _SCHEMA_WRITES and lead:
         _check_object(sql[lead.start(1) :], verb)
-    return True
+    return Passed(writes=True, counts=verb in _ROW_WRITES)
 
 
 def _check_mysql(sql: str) -> None:

@@ -35,7 +35,7 @@ main(int(sys.argv[1]), sys.argv[2])
 
 
 class WorkerLostError(Exception):
-    """The worker process died, or answered with something that is no frame.
+    """The worker process died, answered with no frame, or lost the server it talks to.
 
     Args:
         message: What is known of it.
@@ -189,6 +189,8 @@ def _result(frame: wire.Frame) -> wire.Frame:
         raise StatementError(*values)
     if status == "unusable":
         raise DatabaseUnusableError(*values)
+    if status == "lost":
+        raise WorkerLostError(*values)
     return values[0], blob
 
 

@@ -48,6 +48,10 @@ class DatabaseUnusableError(Exception):
         self.remedy = remedy
 
 
+class DatabaseLostError(Exception):
+    """The server a worker talks to is gone, or closed the connection."""
+
+
 class Result(NamedTuple):
     """The rows of one statement.
 

@@ -5,71 +5,155 @@ with a password made for the session. Time limits are kept from outside the SQL 
 cancelling over a second connection, so that no setting of the agent's reaches them.
 """
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from sqlalchemy import Connection, Engine, create_engine, exc, inspect, make_url
-from sqlalchemy.engine.interfaces import ReflectedColumn
+from sqlalchemy import URL, Connection, create_engine, exc, make_url
 from sqlalchemy.pool import NullPool
 
-from agentgym_sql.fingerprint import digest, normal_sql, rows_digest
 from agentgym_sql.gate import check
-from agentgym_sql.guarded import take
-from agentgym_sql.results import (
-    Column,
-    DatabaseUnusableError,
-    ForeignKey,
-    Result,
-    StatementError,
-    Table,
-)
-from agentgym_sql.server_drivers import Driver, driver_of
-from agentgym_sql.wire import Frame, Json
+from agentgym_sql.results import DatabaseLostError, DatabaseUnusableError, StatementError
+from agentgym_sql.server_catalog import state_hash, tables
+from agentgym_sql.server_drivers import Driver, Raw, driver_of
+from agentgym_sql.watchdog import Watchdog
+from agentgym_sql.wire import Frame
 
 
-class Watchdog:
-    """Calls `cancel` from a thread of its own when a statement overstays.
+class ServerWorker:
+    """Serves one session after another, each on connections of its own role."""
 
-    Args:
-        cancel: Ends the running statement; called in the watchdog's thread.
-    """
+    def __init__(self) -> None:
+        self._session: _RoleSession | None = None
+        self.operations: dict[str, Callable[..., Frame]] = {
+            "open": self.open,
+            "execute": self.execute,
+            "tables": self.tables,
+            "hash": self.hash,
+            "close": self.close,
+        }
 
-    def __init__(self, cancel: Callable[[], None]) -> None:
-        self._cancel = cancel
-        self._changed = threading.Condition()
-        self._timeout_s: float | None = None
-        self._turn = 0
-        self.expired = False
-        threading.Thread(target=self._watch, daemon=True).start()
+    def open(self, _blob: bytes, url: str, writable: bool, seed: int) -> Frame:
+        """Connect as the session's role."""
+        self.close(b"")
+        self._session = _RoleSession(make_url(url), writable=writable, seed=seed)
+        self._session.connection()
+        return None, b""
+
+    def execute(
+        self,
+        _blob: bytes,
+        sql: str,
+        number: int,
+        timeout_s: float,
+        max_rows: int,
+        max_bytes: int,
+    ) -> Frame:
+        """Run a statement; answers as `SqliteWorker.execute` does."""
+        session = self._opened()
+        try:
+            passed = check(sql, writable=session.writable, mysql=session.driver.mysql)
+        except StatementError as error:
+            return ["fault", False, error.kind, error.message], b""
+        try:
+            with session.raw(timeout_s, sql, harmless=not passed.writes) as raw:
+                session.driver.seed(raw, sql, f"{session.seed}/{number}")
+                result = session.driver.run(raw, sql, passed, max_rows, max_bytes)
+        except StatementError as error:
+            return ["fault", passed.writes, error.kind, error.message], b""
+        if result.truncated and not result.rows and max_rows > 0 and not passed.writes:
+            message = f"The first row is larger than the limit of {max_bytes} bytes."
+            return ["fault", False, "too_big", message], b""
+        return ["result", passed.writes, *result], b""
+
+    def tables(self, _blob: bytes, timeout_s: float) -> Frame:
+        """Answer with the tables."""
+        session = self._opened()
+        with session.raw(timeout_s, "", harmless=True):
+            return tables(session.connection()), b""
+
+    def hash(self, _blob: bytes, timeout_s: float) -> Frame:
+        """Answer with the content's hash."""
+        session = self._opened()
+        with session.raw(timeout_s, "", harmless=True) as raw:
+            return state_hash(
+                session.connection(), lambda sql: session.driver.stream(raw, sql)
+            ), b""
+
+    def close(self, _blob: bytes) -> Frame:
+        """Disconnect; does nothing where nothing is open."""
+        if self._session is not None:
+            self._session.discard()
+            self._session = None
+        return None, b""
+
+    def _opened(self) -> "_RoleSession":
+        if self._session is None:
+            raise DatabaseUnusableError("No database is open.", "Open one first.")
+        return self._session
+
+
+class _RoleSession:
+    def __init__(self, url: URL, *, writable: bool, seed: int) -> None:
+        self.writable = writable
+        self.seed = seed
+        self.driver: Driver = driver_of(url)
+        self._engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+        self._connection: Connection | None = None
+        self._watchdog = Watchdog(self._cancel)
+
+    def connection(self) -> Connection:
+        """Return the role's connection, made where there is none.
+
+        Raises:
+            DatabaseLostError: The server does not take it.
+        """
+        if self._connection is None:
+            try:
+                self._connection = self._engine.connect()
+                self.driver.prepare(self._raw(self._connection))
+            except (exc.DBAPIError, *self.driver.errors) as error:
+                raise DatabaseLostError(f"The server takes no connection: {error}") from error
+        return self._connection
 
     @contextmanager
-    def limit(self, timeout_s: float) -> Iterator[None]:
-        """Watch what runs inside for that long."""
-        self._set(timeout_s)
+    def raw(self, timeout_s: float, sql: str, *, harmless: bool) -> Iterator[Raw]:
+        """Lend the driver's connection, and end what runs on it after that long.
+
+        Args:
+            timeout_s: Seconds.
+            sql: The statement, to explain errors by.
+            harmless: Whether a statement that ended just at its limit may count as stopped.
+
+        Raises:
+            StatementError: It failed, or was stopped.
+            DatabaseLostError: The server is gone.
+        """
+        raw = self._raw(self.connection())
         try:
-            yield
+            with self._watchdog.limit(timeout_s):
+                yield raw
+            if self._watchdog.expired and harmless:
+                raise StatementError.timeout(timeout_s)
+        except (exc.DBAPIError, *self.driver.errors) as error:
+            if self._watchdog.expired:
+                raise StatementError.timeout(timeout_s) from error
+            cause = error.orig if isinstance(error, exc.DBAPIError) else error
+            raise self.driver.explain(cause or error, sql) from error
         finally:
-            self._set(None)
+            # No setting or lock of a statement outlives it: what is not plainly clean goes.
+            if self._watchdog.expired or not self.driver.clean(raw):
+                self.discard()
 
-    def _set(self, timeout_s: float | None) -> None:
-        with self._changed:
-            self._timeout_s = timeout_s
-            if timeout_s is not None:
-                self.expired = False
-                self._turn += 1
-                self._changed.notify()
+    def discard(self) -> None:
+        """Close the connection; the next use makes a new one."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.invalidate()
+            connection.close()
 
-    def _watch(self) -> None:
-        with self._changed:
-            while True:
-                self._changed.wait_for(lambda: self._timeout_s is not None)
-                turn = self._turn
-                over = not self._changed.wait_for(
-                    lambda turn=turn: self._turn != turn,  # type: ignore[misc]
-                    self._timeout_s,
-                )
-                if over and self._timeout_s is not None:
-                    self.expired = True
-                    self._timeout_s = None
-                    self._cancel()
+    def _cancel(self) -> None:
+        if self._connection is not None:
+            self.driver.cancel(self._raw(self._connection))
+
+    def _raw(self, connection: Connection) -> Raw:
+        return connection.connection.driver_connection

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import Protocol
 
 from agentgym_sql import wire
-from agentgym_sql.results import DatabaseUnusableError, StatementError
+from agentgym_sql.results import DatabaseLostError, DatabaseUnusableError, StatementError
 
-SERVERS, ADMIN, SQLITE = "servers", "admin", "sqlite"
+SERVER, ADMIN, SQLITE = "server", "admin", "sqlite"
 
-ADDRESS_SPACE_BYTES = {SQLITE: 2 << 30, SERVERS: 2 << 30, ADMIN: 8 << 30}
-OPEN_FILES = {SQLITE: 32, SERVERS: 128, ADMIN: 128}
+ADDRESS_SPACE_BYTES = {SQLITE: 2 << 30, SERVER: 1 << 30, ADMIN: 8 << 30}
+OPEN_FILES = {SQLITE: 32, SERVER: 128, ADMIN: 128}
 
 
 class Service(Protocol):
@@ -30,7 +30,7 @@ def main(descriptor: int, kind: str) -> None:
 
     Args:
         descriptor: Of the inherited socket.
-        kind: SQLITE, SERVERS or ADMIN.
+        kind: SQLITE, SERVER or ADMIN.
     """
     _limit(kind)
     service = _service(kind)
@@ -47,7 +47,7 @@ def _service(kind: str) -> Service:
         from agentgym_sql.sqlite_worker import SqliteWorker
 
         return SqliteWorker()
-    if kind == SERVERS:
+    if kind == SERVER:
         from agentgym_sql.server_worker import ServerWorker
 
         return ServerWorker()
@@ -78,6 +78,8 @@ def _answer(service: Service, message: wire.Json, blob: bytes) -> bytes:
         return wire.encode(["fault", error.kind, error.message])
     except DatabaseUnusableError as error:
         return wire.encode(["unusable", error.message, error.remedy])
+    except DatabaseLostError as error:
+        return wire.encode(["lost", str(error)])
     except (MemoryError, wire.FrameError):
         message = "The answer, or the memory it needs, is larger than a worker may hold."
         return wire.encode(["fault", "too_big", message])
