@@ -102,7 +102,8 @@ async def invoke(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> 
 
 
 def _settle(done: "Future[Any]", work: Callable[[], Any]) -> None:
-    done.set_running_or_notify_cancel()  # from here on, whoever waits can leave but not cancel
+    if not done.set_running_or_notify_cancel():  # nobody waits any more
+        return
     try:
         result = work()
     except StopIteration as error:  # which a future cannot hold

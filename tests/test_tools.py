@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 import threading
 from dataclasses import dataclass
 from datetime import date
@@ -170,7 +172,7 @@ async def test_a_tool_without_parameters_takes_nothing() -> None:
     assert tool.spec.description == ""
     assert tool.spec.parameters["properties"] == {}
     assert await tool.run(tool.check({})) == "pong"
-    with pytest.raises(ToolError, match="x is not an argument. Arguments: none"):
+    with pytest.raises(ToolError, match=r"x is not an argument\. Arguments: none"):
         tool.check({"x": 1})
 
 
@@ -191,7 +193,7 @@ async def test_arguments_may_be_named_like_anything() -> None:
         return dict(locals())
 
     tool = Tool(odd)
-    given: dict[str, Json] = {name: "x" for name in fields(tool)}
+    given: dict[str, Json] = dict.fromkeys(fields(tool), "x")
     given |= {"copy": 3, "model_fields": 4, "json": True}
     answer = await tool.run(tool.check(given))
     assert isinstance(answer, str)
@@ -317,17 +319,37 @@ async def test_what_a_plain_function_raises_arrives(error: BaseException) -> Non
 
 
 async def test_a_call_that_never_ends_is_left_alone() -> None:
-    gate, ended = threading.Event(), threading.Event()
+    entered, gate, ended = threading.Event(), threading.Event(), threading.Event()
 
     def block() -> None:
+        entered.set()
         gate.wait()
         ended.set()
 
     call = asyncio.ensure_future(invoke(block))
-    await asyncio.sleep(0)
+    assert await asyncio.to_thread(entered.wait, 30)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
     assert not ended.is_set()
     gate.set()
     assert await asyncio.to_thread(ended.wait, 30)
+
+
+def test_a_call_that_never_ends_does_not_keep_the_process() -> None:
+    program = """
+import asyncio, threading
+from agentgym.tools import invoke
+
+async def main():
+    entered = threading.Event()
+    def block():
+        entered.set()
+        threading.Event().wait()
+    call = asyncio.ensure_future(invoke(block))
+    await asyncio.to_thread(entered.wait)
+    call.cancel()
+
+asyncio.run(main())
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

@@ -14,7 +14,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Self
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote
 
 from agentgym.trajectories.shapes import FULL_URL_PASSWORD, MARKER, SHAPES
 from agentgym.types import Json
@@ -154,7 +154,9 @@ class Redactor:
             return match[0]
         if kind == "literal":
             return f"[redacted:{self._names[match[0]]}]"
-        return f"{match[kind]}[redacted:{kind.strip('_').replace('_', '-')}]"
+        # What stays may hold a secret of its own: https://TOKEN:PASSWORD@host.
+        kept = _ANY_SHAPE.sub(self._mark, match[kind]) if match[kind] else ""
+        return f"{kept}[redacted:{kind.strip('_').replace('_', '-')}]"
 
 
 def _drop_told_tokens(
@@ -178,7 +180,7 @@ def _environ_secrets(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             if value not in variables:  # a variable that names another one holds no secret
                 yield name, value
         elif password := FULL_URL_PASSWORD.match(value):
-            yield name, password[1]
+            yield name, unquote(password[1])
 
 
 def _label(name: str) -> str:

@@ -98,8 +98,9 @@ def test_a_variable_that_names_another_hides_only_the_other() -> None:
 
 
 def test_the_password_of_a_url_variable_is_hidden_by_itself() -> None:
-    stored = redactor(AGENTGYM_STORE="postgresql://u:gk29-xwpq@host/db")
-    assert stored.text("it is gk29-xwpq") == "it is [redacted:AGENTGYM_STORE]"
+    stored = redactor(AGENTGYM_STORE="postgresql://u:gk29%40xwpq@host/db")
+    for password in ("gk29@xwpq", "gk29%40xwpq"):
+        assert stored.text(f"it is {password}") == "it is [redacted:AGENTGYM_STORE]"
 
 
 def test_the_longer_of_two_secrets_goes_whole() -> None:
@@ -139,6 +140,10 @@ PEM = (
         (
             "postgresql://u:p%40ss@host:5432/db",
             "postgresql://u:[redacted:url-password]@host:5432/db",
+        ),
+        (
+            "https://ghp_" + "a1B2" * 9 + ":x-oauth-basic@github.com",
+            "https://[redacted:github-token]:[redacted:url-password]@github.com",
         ),
         ("https://u:[x@h", "https://u:[redacted:url-password]@h"),
         ("redis://:p@ss@h", "redis://:[redacted:url-password]@h"),

@@ -1,14 +1,15 @@
 """The bench: makes instances of the environment under test, and records its episodes once."""
 
+import asyncio
 import random
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Literal
 
 from agentgym.agents.base import Agent, Brief
 from agentgym.agents.baselines import NullAgent, OracleAgent, RandomAgent
 from agentgym.env import Environment, blame
-from agentgym.errors import AgentgymError, ToolError, UsageError
+from agentgym.errors import AgentgymError, EnvironmentTimeoutError, ToolError, UsageError
 from agentgym.evaluation.conformance.malformed import MalformedAgent
 from agentgym.evaluation.conformance.recording import (
     Again,
@@ -27,7 +28,7 @@ KINDS: tuple[Kind, ...] = ("null", "random", "malformed", "oracle")
 
 
 class Bench:
-    """What the checks work on.
+    """What the checks work on; `prepare` comes first.
 
     Args:
         spec: The environment under test.
@@ -39,6 +40,10 @@ class Bench:
         turns: Turns of an episode at most; the oracle's are limited by task and spec alone.
         openings: Tasks whose first observation is looked at, at most.
         every_oracle: Whether the oracle plays every task, not the sampled ones alone.
+        patience: Seconds an episode may take.
+
+    Attributes:
+        fingerprints: Whether states are fingerprinted: declared, and it works.
 
     Raises:
         UsageError: There is no sound task, or no such option.
@@ -56,6 +61,7 @@ class Bench:
         turns: int,
         openings: int,
         every_oracle: bool,
+        patience: float,
     ) -> None:
         self.spec = spec
         self.tasks = tasks
@@ -64,6 +70,7 @@ class Bench:
         self.instances = instances
         self.turns = turns
         self.every_oracle = every_oracle
+        self.patience = patience
         sound = [task for task in tasks if not task.flags]
         if not sound:
             raise UsageError(f"{tasks.source} has no task without flags to try.")
@@ -72,8 +79,23 @@ class Bench:
         self.openings: Sequence[Task[Any, Any]] = rng.sample(sound, min(openings, len(sound)))
         self.sound = sound
         self.pristine = {task.id: task.model_dump(mode="json") for task in self.sampled}
+        self.fingerprints = False
         self._attempts: dict[tuple[str, str], Recording | Exception] = {}
         self._retold: dict[tuple[str, str], Recording | Exception] = {}
+
+    async def prepare(self) -> None:
+        """Find out whether fingerprints can be taken.
+
+        One that is declared and does not work fails its own checks, not every other.
+        """
+        if "fingerprint" not in self.spec.capabilities:
+            return
+        with suppress(AgentgymError, ToolError, TimeoutError):
+            async with asyncio.timeout(self.patience), self.instance() as environment:
+                with blame("fingerprint"):
+                    await environment.reset(self.sampled[0], seed=self.seed)
+                    await environment.fingerprint()
+                self.fingerprints = True
 
     async def lacks(self, need: Need) -> str | None:
         """Return why a check that needs this is skipped, or None where it is there."""
@@ -86,11 +108,6 @@ class Bench:
             case "episodes":
                 found = await self.recordings()
                 return None if found else "no episode could be recorded; see the episodes checks"
-
-    @property
-    def fingerprints(self) -> bool:
-        """Whether states are fingerprinted."""
-        return "fingerprint" in self.spec.capabilities
 
     @asynccontextmanager
     async def instance(self) -> AsyncIterator[Environment]:
@@ -112,10 +129,14 @@ class Bench:
         key = (kind, task.id)
         if key not in self._attempts:
             try:
-                with blame("the episode"):
-                    self._attempts[key] = await self._record(kind, task)
+                async with asyncio.timeout(self.patience):
+                    with blame("the episode"):
+                        self._attempts[key] = await self._record(kind, task)
             except (AgentgymError, ToolError) as error:
                 self._attempts[key] = error
+            except TimeoutError:
+                late = f"The episode did not end within {self.patience:g} s."
+                self._attempts[key] = EnvironmentTimeoutError(late)
         return self._attempts[key]
 
     async def recordings(self) -> list[Recording]:

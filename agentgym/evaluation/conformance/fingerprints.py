@@ -25,7 +25,7 @@ async def equal_histories(bench: Bench) -> Verdict:
 
 def _parting(one: Recording, other: Recording) -> str | None:
     for turn, (old, new) in enumerate(zip(one.frames, other.frames, strict=False)):
-        if old.fingerprint != new.fingerprint:
+        if old.fingerprint is None or old.fingerprint != new.fingerprint:
             return f"{one.title}, turn {turn}: {old.fingerprint} and {new.fingerprint}"
     return None
 

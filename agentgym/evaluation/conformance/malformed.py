@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from jsonschema import Draft202012Validator
+from jsonschema.exceptions import UnknownType
 
 from agentgym.agents.base import Agent, Brief, Decision, Player
 from agentgym.agents.baselines import RandomAgent
@@ -24,8 +25,11 @@ class Offer(NamedTuple):
     arguments: dict[str, Json]
 
     def accepts(self, arguments: Json) -> bool:
-        """Whether arguments fit the tool's schema."""
-        return bool(Draft202012Validator(self.tool.parameters).is_valid(arguments))
+        """Whether arguments fit the tool's schema; an invalid schema rules nothing out."""
+        try:
+            return bool(Draft202012Validator(self.tool.parameters).is_valid(arguments))
+        except UnknownType:
+            return True
 
 
 class BadTurn(NamedTuple):

@@ -51,7 +51,7 @@ async def round_trip(bench: Bench) -> Verdict:
     for recording in await _long_enough(bench):
         async with _midway(bench, recording) as midway:
             environment = midway.environment
-            await environment.reset(bench.task(recording.task_id), seed=recording.seed + 1)
+            await environment.reset(bench.task(recording.task_id), seed=recording.seed)
             problems.append(await midway.rest(environment, await midway.back(environment)))
     return judged(problems) if problems else skipped(_TOO_SHORT)
 

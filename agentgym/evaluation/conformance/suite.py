@@ -56,7 +56,7 @@ async def check_environment(
     turns: int = 12,
     openings: int = 1000,
     every_oracle: bool = False,
-    patience: float = 300.0,
+    patience: float = 60.0,
 ) -> Report:
     """Run every check on an environment.
 
@@ -70,7 +70,7 @@ async def check_environment(
         turns: Turns of an episode at most; the oracle's are limited by task and spec alone.
         openings: Tasks whose first observation is searched for private text, at most.
         every_oracle: Whether the oracle plays every task, not the sampled ones alone.
-        patience: Seconds a check may take.
+        patience: Seconds an episode may take; a check may take ten times that.
 
     Returns:
         The report; whatever an environment raises is in it, as a failure.
@@ -88,8 +88,10 @@ async def check_environment(
         turns=turns,
         openings=openings,
         every_oracle=every_oracle,
+        patience=patience,
     )
-    results = [await _run(item, bench, patience) for item in CHECKS]
+    await bench.prepare()
+    results = [await _run(item, bench, 10 * patience) for item in CHECKS]
     return Report(
         environment=spec.id,
         task_set=tasks.source,

@@ -162,8 +162,7 @@ class MySQL(Driver):
         with raw.cursor() as cursor:
             cursor.execute(
                 "SET time_zone = '+00:00', timestamp = unix_timestamp(%s), "
-                "sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES,ONLY_FULL_GROUP_BY,"
-                "ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
+                "sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
                 (NOW,),
             )
             if "MariaDB" in str(raw.server_version):

@@ -24,6 +24,7 @@ class ServerWorker:
 
     def __init__(self) -> None:
         self._session: _RoleSession | None = None
+        self._watchdog = Watchdog(self._cancel)
         self.operations: dict[str, Callable[..., Frame]] = {
             "open": self.open,
             "execute": self.execute,
@@ -35,7 +36,9 @@ class ServerWorker:
     def open(self, _blob: bytes, url: str, writable: bool, seed: int) -> Frame:
         """Connect as the session's role."""
         self.close(b"")
-        self._session = _RoleSession(make_url(url), writable=writable, seed=seed)
+        self._session = _RoleSession(
+            make_url(url), self._watchdog, writable=writable, seed=seed
+        )
         self._session.connection()
         return None, b""
 
@@ -86,6 +89,10 @@ class ServerWorker:
             self._session = None
         return None, b""
 
+    def _cancel(self) -> None:
+        if self._session is not None:
+            self._session.cancel()
+
     def _opened(self) -> "_RoleSession":
         if self._session is None:
             raise DatabaseUnusableError("No database is open.", "Open one first.")
@@ -93,13 +100,13 @@ class ServerWorker:
 
 
 class _RoleSession:
-    def __init__(self, url: URL, *, writable: bool, seed: int) -> None:
+    def __init__(self, url: URL, watchdog: Watchdog, *, writable: bool, seed: int) -> None:
         self.writable = writable
         self.seed = seed
         self.driver: Driver = driver_of(url)
         self._engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
         self._connection: Connection | None = None
-        self._watchdog = Watchdog(self._cancel)
+        self._watchdog = watchdog
 
     def connection(self) -> Connection:
         """Return the role's connection, made where there is none.
@@ -151,7 +158,8 @@ class _RoleSession:
             connection.invalidate()
             connection.close()
 
-    def _cancel(self) -> None:
+    def cancel(self) -> None:
+        """End what runs; called by the watchdog."""
         if self._connection is not None:
             self.driver.cancel(self._raw(self._connection))
 
