@@ -1,17 +1,13 @@
 """The base class of environments: dispatch, answers, rewards, grades, snapshots."""
 
 import asyncio
-import pickle
 from collections import Counter
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from agentgym import (
     Action,
-    Environment,
     ImagePart,
     Message,
     Observation,
@@ -20,14 +16,12 @@ from agentgym import (
     ToolCall,
     ToolEnvironment,
     ToolError,
-    Transition,
     call,
     tool,
 )
-from agentgym.env import NO_CALL, blame, digest
+from agentgym.env import NO_CALL, blame
 from agentgym.errors import (
     AgentFailedError,
-    CapabilityError,
     EnvironmentFailedError,
     EnvironmentLostError,
     ProtocolError,
@@ -288,91 +282,6 @@ async def test_the_task_is_typed_by_the_environment() -> None:
     assert BreakingEnvironment.task_type is CounterEnvironment.task_type
 
 
-async def test_seeds_and_tasks_decide_the_randomness() -> None:
-    async def throws(number: int, seed: int) -> list[str]:
-        environment = await begun(number, seed)
-        return [(await environment.step(call("roll"))).observation.text for _ in range(6)]
-
-    assert await throws(1, 0) == await throws(1, 0)
-    assert await throws(1, 0) != await throws(1, 1)
-    assert await throws(1, 0) != await throws(2, 0)
-
-
-async def test_a_snapshot_goes_back_also_in_another_environment() -> None:
-    environment = await begun(3, seed=7)
-    await environment.step(call("roll"))
-    snapshot = await environment.snapshot()
-    expected = [(await environment.step(call("roll"))).observation.text for _ in range(4)]
-    ended = await environment.step(call("submit"))
-    assert ended.terminated
-
-    other = CounterEnvironment()
-    for again, held in ((environment, snapshot), (other, pickle.loads(pickle.dumps(snapshot)))):
-        observation = await again.restore(held)
-        assert observation.text == f"The counter shows {again.count}."
-        assert again.task.public.target == 3
-        assert (again.seed, snapshot.task_id) == (7, "count-3")
-        texts = [(await again.step(call("roll"))).observation.text for _ in range(4)]
-        assert texts == expected
-    assert await other.fingerprint() == await environment.fingerprint()
-
-
-async def test_a_snapshot_of_the_end_stays_ended() -> None:
-    environment = await begun()
-    await environment.step(call("submit"))
-    snapshot = await environment.snapshot()
-    await environment.reset(counter_task(), seed=0)
-    await environment.restore(snapshot)
-    with pytest.raises(ProtocolError):
-        await environment.step(call("roll"))
-
-
-async def test_fingerprints_tell_states_apart() -> None:
-    environment = await begun()
-    seen = {await environment.fingerprint()}
-    await environment.step(call("add", amount=1))
-    seen.add(await environment.fingerprint())
-    await environment.step(call("submit"))
-    seen.add(await environment.fingerprint())
-    assert len(seen) == 3
-
-
-async def test_snapshots_need_an_episode_of_this_environment() -> None:
-    with pytest.raises(ProtocolError, match="no episode to snapshot"):
-        await CounterEnvironment().snapshot()
-    foreign = (await (await begun()).snapshot()).model_copy(update={"env": "Other"})
-    with pytest.raises(ProtocolError, match="a snapshot of Other, not of CounterEnvironment"):
-        await CounterEnvironment().restore(foreign)
-
-
-class _Bare(Environment):
-    """Only what has to be there."""
-
-    async def reset(self, task: Task, *, seed: int) -> Observation:
-        return Observation(messages=())
-
-    async def step(self, action: Action) -> Transition:
-        return Transition(observation=Observation(messages=()), truncated=True)
-
-    async def grade(self) -> Reward:
-        return Reward()
-
-    async def close(self) -> None:
-        return
-
-
-async def test_capabilities_that_are_not_there_say_so() -> None:
-    bare = _Bare()
-    with pytest.raises(CapabilityError, match="_Bare has no fingerprint"):
-        await bare.fingerprint()
-    with pytest.raises(CapabilityError, match="_Bare has no snapshot"):
-        await bare.snapshot()
-    room = RoomEnvironment()
-    await room.reset(Task(id="room", public={}, private={}), seed=0)
-    with pytest.raises(CapabilityError, match="RoomEnvironment has no snapshot"):
-        await room.fingerprint()
-
-
 async def test_inherited_tools_keep_their_order_and_can_be_replaced() -> None:
     class Replaced(CounterEnvironment):
         @tool
@@ -421,21 +330,3 @@ async def test_environments_do_not_share_what_authors_name() -> None:
     await environment.reset(Task(id="a", public={}, private={}), seed=0)
     assert not (await environment.step(Action())).over
     assert (await environment.step(call("done"))).terminated
-
-
-json_objects = st.dictionaries(
-    st.text(max_size=5), st.integers() | st.text(max_size=5) | st.none(), max_size=6
-)
-
-
-@given(value=json_objects, data=st.data())
-def test_a_digest_does_not_depend_on_the_order_of_keys(
-    value: dict[str, object], data: st.DataObject
-) -> None:
-    keys = data.draw(st.permutations(list(value)))
-    assert digest({key: value[key] for key in keys}) == digest(value)
-    assert digest([value, 1]) != digest([value, 2])
-
-
-def test_digests_are_the_same_everywhere() -> None:
-    assert digest({"b": [1, None], "a": "ü"}) == "9d57496cc00f5bc8e497bb536b5910e6"

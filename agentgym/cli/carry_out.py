@@ -1,60 +1,102 @@
-"""Carrying out a plan in a terminal: progress, Ctrl-C that drains, and the result's table."""
+"""Carrying out plans in a terminal: progress, Ctrl-C that drains, and the results' table."""
 
 import asyncio
 import resource
+import shlex
 import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import typer
 
 from agentgym.cli.output import print_json, print_table
-from agentgym.errors import UsageError
 from agentgym.evaluation.metrics import RunResult, summarise
 from agentgym.rollout.engine import Engine
 from agentgym.rollout.plan import Plan
 from agentgym.trajectories.record import Trajectory
 from agentgym.trajectories.store import TrajectoryStore
-from agentgym.types import Limits
 
 
-def carry_out(plan: Plan, store: TrajectoryStore, *, resume: bool, quiet: bool) -> RunResult:
-    """Play what is missing of a run and return what the whole run came to.
+class CarriedOut(NamedTuple):
+    """What became of some plans.
+
+    Attributes:
+        results: What each run came to, those that were begun.
+        interrupted: Whether a Ctrl-C left something unplayed.
+    """
+
+    results: list[RunResult]
+    interrupted: bool
+
+
+def carry_out(
+    plans: Sequence[Plan], store: TrajectoryStore, *, run_id: str, resume: bool, quiet: bool
+) -> CarriedOut:
+    """Play what is missing of runs, one after the other.
 
     The first Ctrl-C lets the episodes in flight finish; a second one stops at once.
+
+    Args:
+        plans: The runs.
+        store: Where trajectories go.
+        run_id: What the person calls these runs together, to go on with them.
+        resume: Whether runs that exist are gone on with.
+        quiet: Whether nothing is drawn.
+
+    Raises:
+        UsageError: One of them cannot be played; nothing was.
     """
+    asyncio.run(_check(plans))
+    results: list[RunResult] = []
+    for plan in plans:
+        result, drained = _carry_out(plan, store, run_id, resume=resume, quiet=quiet)
+        results.append(result)
+        if drained and (result.scored < result.planned or len(results) < len(plans)):
+            return CarriedOut(results, interrupted=True)
+    return CarriedOut(results, interrupted=False)
+
+
+async def _check(plans: Sequence[Plan]) -> None:
+    """Find out what cannot work before there is a run in the store."""
+    for plan in plans:
+        await plan.environment().close()
+        try:
+            await plan.agent.check()
+        finally:
+            await plan.agent.close()
+
+
+def _carry_out(
+    plan: Plan, store: TrajectoryStore, run_id: str, *, resume: bool, quiet: bool
+) -> tuple[RunResult, bool]:
     started, cpu = time.perf_counter(), _cpu_seconds()
     with _progress(plan, quiet=quiet) as bar:
         engine = Engine(plan, store, on_episode=bar.episode)
-        asyncio.run(_run(engine, plan, bar, resume=resume))
+        bar.start(engine.open(resume=resume))
+        asyncio.run(_run(engine, plan, run_id))
     summary = summarise(store.get_run(plan.run_id), store.summaries(plan.run_id))
-    return summary.model_copy(
-        update={"wall_s": time.perf_counter() - started, "cpu_s": _cpu_seconds() - cpu}
-    )
+    timed = {"wall_s": time.perf_counter() - started, "cpu_s": _cpu_seconds() - cpu}
+    return summary.model_copy(update=timed), engine.draining
 
 
-async def _run(engine: Engine, plan: Plan, bar: "_Bar", *, resume: bool) -> None:
+async def _run(engine: Engine, plan: Plan, run_id: str) -> None:
     loop = asyncio.get_running_loop()
-    task = asyncio.current_task()
 
     def interrupt() -> None:
-        if task is None or engine.draining:
+        if engine.draining:
             raise KeyboardInterrupt
         engine.drain()
         typer.echo(
             "\nFinishing the episodes in flight; Ctrl-C again stops at once. Go on later with "
-            f"--run-id {plan.run_id} --resume",
+            f"--run-id {shlex.quote(run_id)} --resume",
             err=True,
         )
 
     loop.add_signal_handler(signal.SIGINT, interrupt)
     try:
-        # What cannot work is found out before there is a run in the store.
-        await plan.environment().close()
-        await plan.agent.check()
-        bar.start(engine.open(resume=resume))
         await engine.run()
     finally:
         loop.remove_signal_handler(signal.SIGINT)
@@ -158,40 +200,6 @@ def with_error(mean: float | None, stderr: float | None) -> str:
     if mean is None:
         return "-"
     return f"{mean:.3f}" if stderr is None else f"{mean:.3f} ± {stderr:.3f}"
-
-
-def checked_limits(
-    turns: int | None, tokens: int | None, cost: float | None, time_s: float | None
-) -> Limits:
-    """Return the limits of an episode.
-
-    Raises:
-        UsageError: One is zero or less.
-    """
-    given = {"turns": turns, "tokens": tokens, "cost": cost, "time": time_s}
-    for name, value in given.items():
-        if value is not None and value <= 0:
-            raise UsageError(
-                f"A limit of {value:g} {name} allows nothing.", remedy="Give more than 0."
-            )
-    return Limits(turns=turns, tokens=tokens, cost=cost, time=time_s)
-
-
-def parse_price(text: str | None) -> tuple[float, float] | None:
-    """Parse "IN,OUT" US dollars per million tokens.
-
-    Raises:
-        UsageError: It is not two numbers.
-    """
-    if text is None:
-        return None
-    try:
-        prompt, completion = (float(part) for part in text.split(","))
-    except ValueError as error:
-        raise UsageError(
-            f"{text!r} is not a price.", remedy="Write IN,OUT, as in 2.5,10."
-        ) from error
-    return prompt, completion
 
 
 def _cpu_seconds() -> float:

@@ -15,7 +15,7 @@ from agentgym.registry import registered
 _TEMPLATES = Path(__file__).parent / "templates" / "environment"
 _SUFFIX = ".jinja"
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-_LONGEST_NAME = 40
+_LONGEST_NAME = 30
 _RESERVED = frozenset({"core"})
 """Names whose distribution, `agentgym-NAME`, is one of agentgym's own."""
 

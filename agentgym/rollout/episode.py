@@ -62,7 +62,7 @@ async def play(
     """
     async with _patience(rules, "reset"):
         observation = episode.first = await environment.reset(task, seed=brief.seed)
-        episode.first_fingerprint = await _fingerprint(environment, rules)
+    episode.first_fingerprint = await _fingerprint(environment, rules)
     with blame("agent", AgentFailedError):
         player = await agent.begin(brief)
     while episode.outcome is None:
@@ -109,8 +109,7 @@ async def _step(
     async with _patience(rules, "step"):
         transition = await environment.step(decision.action)
     env_s = time.perf_counter() - started
-    async with _patience(rules, "fingerprint"):
-        fingerprint = await _fingerprint(environment, rules)
+    fingerprint = await _fingerprint(environment, rules)
     with blame("step"):
         episode.turns.append(
             Turn(
@@ -121,8 +120,8 @@ async def _step(
                 usage=decision.usage,
                 reasoning=decision.reasoning,
                 tokens=decision.tokens,
-                model_s=model_s,
-                env_s=env_s,
+                model_s=round(model_s, 6),
+                env_s=round(env_s, 6),
             )
         )
     episode.env_s += env_s
@@ -163,7 +162,10 @@ def _check_range(grade: Reward | None, task: Task[Any, Any]) -> None:
 
 
 async def _fingerprint(environment: Environment, rules: Rules) -> str | None:
-    return await environment.fingerprint() if rules.fingerprints else None
+    if not rules.fingerprints:
+        return None
+    async with _patience(rules, "fingerprint"):
+        return await environment.fingerprint()
 
 
 @asynccontextmanager

@@ -16,8 +16,9 @@ from tests.bench.figures import Effort, Figure, Findings
 from tests.bench.playing import scratch
 
 ROUNDS = 400
-SIZE_BYTES = 50_000
-STATEMENTS = {"SELECT 1": "SELECT 1", "GROUP BY over 500 rows": orders.SELECT}
+TURN = 50  # calls; a worker that is asked less often wakes more slowly
+SIZE_BYTES = 33_000
+STATEMENTS = {"SELECT 1": "SELECT 1", "GROUP BY of 350 rows": orders.SELECT}
 
 Run = Callable[[], Awaitable[object]]
 
@@ -36,13 +37,14 @@ async def _statement(path: Path, name: str, sql: str, effort: Effort) -> list[Fi
     backend, _ = open_backend(None)
     session = await backend.open(path)
     connection = sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
+    action = call("execute", sql=sql)
     ways: dict[str, Run] = {
         "raw sqlite3": lambda: _raw(connection, sql),
         "Session.execute": lambda: _in_session(session, sql),
-        "env.step": lambda: environment.step(call("execute", sql=sql)),
+        "env.step": lambda: environment.step(action),
     }
     rounds = effort.of(ROUNDS)
-    repetitions = [await timed_in_turn(ways, rounds) for _ in range(effort.repetitions)]
+    repetitions = [await timed_by_turns(ways, rounds) for _ in range(effort.repetitions)]
     connection.close()
     await session.close()
     await backend.close()
@@ -60,14 +62,15 @@ async def _statement(path: Path, name: str, sql: str, effort: Effort) -> list[Fi
     ]
 
 
-async def timed_in_turn(ways: dict[str, Run], rounds: int) -> dict[str, list[float]]:
-    """Return seconds of each way; taking turns, all of them meet the same disturbances."""
+async def timed_by_turns(ways: dict[str, Run], rounds: int) -> dict[str, list[float]]:
+    """Return seconds of each way; the ways take short turns, so that all meet the same noise."""
     times: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(rounds):
+    for _ in range(-(-rounds // TURN)):
         for name, run in ways.items():
-            started = time.perf_counter()
-            await run()
-            times[name].append(time.perf_counter() - started)
+            for _ in range(TURN):
+                started = time.perf_counter()
+                await run()
+                times[name].append(time.perf_counter() - started)
     return times
 
 

@@ -53,7 +53,6 @@ def raising_oracle(
     task: Task[Public, Private], observation: Observation
 ) -> Generator[Action, Observation, None]:
     raise LookupError("no plan")
-    yield
 
 
 class Sound(ToolEnvironment[Public, Private]):
@@ -258,6 +257,10 @@ class StepsAfterTheEnd(Sound):
         self.last = await super().step(action)
         return self.last
 
+    async def restore(self, snapshot: Snapshot) -> Observation:
+        self.last = None
+        return await super().restore(snapshot)
+
 
 # Bad actions.
 
@@ -316,14 +319,12 @@ class TakesRawText(Sound):
 class RepeatsEverything(Sound):
     async def step(self, action: Action) -> Transition:
         found = await super().step(action)
-        if not found.observation.faults or not action.tool_calls:
+        echo = f"What is {action.tool_calls}?"
+        if not found.observation.faults or len(echo) < 10_000:
             return found
-        message = found.observation.messages[-1]
-        told = message.model_copy(update={"content": f"What is {action.tool_calls[-1]}?"})
-        messages = (*found.observation.messages[:-1], told)
-        return found.model_copy(
-            update={"observation": found.observation.model_copy(update={"messages": messages})}
-        )
+        told = found.observation.messages[0].model_copy(update={"content": echo})
+        observation = found.observation.model_copy(update={"messages": (told,)})
+        return found.model_copy(update={"observation": observation})
 
 
 class BreaksOnNul(Sound):
@@ -347,29 +348,22 @@ class MergesEqualIds(Sound):
         return await super().step(action.model_copy(update={"tool_calls": merged}))
 
 
-class _KeepsFinished(Sound):
-    async def step(self, action: Action) -> Transition:
-        found = await super().step(action)
-        messages = tuple(self.told(message) for message in found.observation.messages)
-        observation = found.observation.model_copy(update={"messages": messages})
-        return found.model_copy(update={"observation": observation})
-
-    def told(self, message: Message) -> Message:
-        return message
-
-
-class AnswersSilence(_KeepsFinished):
-    spoke = False
-
+class AnswersSilence(Sound):
     async def reply(self, text: str) -> str | Sequence[Message]:
         if not text:
             return "Go on."
         return await super().reply(text)
 
 
-class AnswersLateCalls(_KeepsFinished):
-    def told(self, message: Message) -> Message:
-        return message.model_copy(update={"fault": None}) if message.fault == "over" else message
+class AnswersLateCalls(Sound):
+    async def step(self, action: Action) -> Transition:
+        found = await super().step(action)
+        messages = tuple(
+            message.model_copy(update={"fault": None}) if message.fault == "over" else message
+            for message in found.observation.messages
+        )
+        observation = found.observation.model_copy(update={"messages": messages})
+        return found.model_copy(update={"observation": observation})
 
 
 # Fingerprints.
@@ -451,9 +445,6 @@ class SharesItsNotes(Sound):
 
 
 class CannotBePickled(Sound):
-    async def save(self) -> Any:
-        return await super().save()
-
     async def snapshot(self) -> Snapshot:
         taken = await super().snapshot()
         return taken.model_copy(update={"state": (taken.state, lambda: None)})

@@ -15,8 +15,7 @@ MODULE = "tests.evaluation.broken_environments"
 CANARY = "canary-5d1f0c"
 REPLAYS = {"determinism.same_instance", "determinism.new_instance", "determinism.other_process"}
 FRESH = {"state.after_episodes", "state.after_abandoned"}
-SNAPSHOTS = {"snapshot.round_trip", "snapshot.undisturbed", "snapshot.unaffected"}
-PICKLED = "snapshot.pickled"
+SNAPSHOTS = {f"snapshot.{name}" for name in ("round_trip", "undisturbed", "unaffected", "pickled")}
 ALONE = "isolation.concurrent"
 WORDS = {"bad_actions.long_text", "bad_actions.odd_characters"}
 
@@ -88,34 +87,43 @@ async def test_a_sound_environment_passes_every_check(tasks_root: Path) -> None:
         ("FavouriteSeed", {"episodes.other_seed"}),
         ("BreaksOnSilence", {"episodes.null", "bad_actions.empty_action"}),
         ("BreaksOnOddNumbers", {"episodes.random", "episodes.malformed", "episodes.other_seed"}),
-        ("WallClock", REPLAYS | SNAPSHOTS | {PICKLED, ALONE}),
+        ("WallClock", REPLAYS | SNAPSHOTS | {ALONE}),
         ("LocalTime", {"determinism.other_process"}),
-        ("GlobalRandom", REPLAYS | SNAPSHOTS | {PICKLED, ALONE}),
+        ("GlobalRandom", REPLAYS | SNAPSHOTS | {ALONE}),
         ("HashOrder", {"determinism.other_process"}),
         ("ProcessNumber", {"determinism.other_process"}),
         ("Remembers", {"determinism.same_instance", *FRESH}),
-        ("ClearsAtTheEndOnly", {"determinism.same_instance", *FRESH}),
+        ("ClearsAtTheEndOnly", {"state.after_abandoned"}),
         ("MarksTheTask", {"state.task_untouched"}),
         ("ClosesOnce", {"state.close_twice"}),
         ("ClosesAfterResetOnly", {"state.close_unused", "state.step_before_reset"}),
         ("StepsWithoutReset", {"state.step_before_reset"}),
         ("StepsAfterTheEnd", {"state.step_after_end"}),
-        ("TrustsNames", {"bad_actions.unknown_tool"}),
+        (
+            "TrustsNames",
+            {"bad_actions.unknown_tool", "bad_actions.repeated_ids", "episodes.malformed"} | WORDS,
+        ),
         ("GuessesTypes", {"bad_actions.wrong_types"}),
         ("FillsIn", {"bad_actions.missing_arguments"}),
         ("DropsExtras", {"bad_actions.extra_arguments", "bad_actions.long_text"}),
         ("TakesRawText", {"bad_actions.raw_arguments", "bad_actions.many_calls"} | WORDS),
         ("RepeatsEverything", {"bad_actions.long_text"}),
-        ("BreaksOnNul", {"bad_actions.odd_characters"}),
+        ("BreaksOnNul", {"bad_actions.odd_characters", "episodes.malformed"}),
         ("AnswersTenCalls", {"bad_actions.many_calls"}),
         ("MergesEqualIds", {"bad_actions.repeated_ids"}),
         ("AnswersSilence", {"bad_actions.empty_action"}),
         ("AnswersLateCalls", {"bad_actions.late_calls"}),
-        ("CountsFingerprints", {"fingerprint.stable"}),
-        ("FingerprintsItself", {"fingerprint.equal_histories"}),
-        ("SavesNothing", {"fingerprint.stable"}),
-        ("LoadsHalf", {"snapshot.round_trip"}),
-        ("SnapshotCosts", {"snapshot.undisturbed"}),
+        (
+            "CountsFingerprints",
+            {"fingerprint.stable", "rewards.grade_repeats"} | SNAPSHOTS,
+        ),
+        (
+            "FingerprintsItself",
+            {"fingerprint.equal_histories", ALONE} | REPLAYS | FRESH | SNAPSHOTS,
+        ),
+        ("SavesNothing", {"fingerprint.stable", "fingerprint.equal_histories"} | SNAPSHOTS),
+        ("LoadsHalf", SNAPSHOTS - {"snapshot.undisturbed"}),
+        ("SnapshotCosts", SNAPSHOTS),
         ("SharesItsNotes", {"snapshot.unaffected"}),
         ("CannotBePickled", {"snapshot.pickled"}),
         ("TellsTheAnswer", {"privacy.openings", "privacy.episodes"}),
@@ -136,3 +144,96 @@ async def test_a_defect_fails_the_checks_it_breaks(
 ) -> None:
     report = await examine(tasks_root, name)
     assert failed(report) == expected, report.listing()
+
+
+async def test_a_failure_names_task_turn_and_difference(tasks_root: Path) -> None:
+    report = await examine(tasks_root, "LocalTime")
+    (failure,) = report.failures
+    task = report.task_ids[0]
+    assert failure.detail.startswith(f"task {task}, ")
+    assert "turn 0: observation.messages.0.content was 'Your clock is " in failure.detail
+    assert failure.contract in report.listing()
+    assert failure.detail.splitlines()[0] in report.listing()
+
+
+async def test_what_is_not_declared_is_skipped_with_the_reason(tasks_root: Path) -> None:
+    nothing: dict[str, Any] = {"capabilities": frozenset(), "oracle": None}
+    report = await examine(tasks_root, "SavesNothing", changed=nothing)
+    assert report.passed, report.listing()
+    reasons = {item.name: item.detail for item in report.results if item.status == "skipped"}
+    assert reasons["snapshot.pickled"] == "game does not declare snapshot"
+    assert reasons["fingerprint.stable"] == "game does not declare fingerprint"
+    assert reasons["rewards.oracle"] == "game declares no oracle"
+    assert {name.partition(".")[0] for name in reasons} == {
+        "snapshot",
+        "fingerprint",
+        "rewards",
+        "episodes",
+    }
+
+
+@pytest.mark.parametrize("oracle", ["nowhere:oracle", f"{MODULE}:raising_oracle"])
+async def test_an_oracle_that_does_not_work_is_a_failure(tasks_root: Path, oracle: str) -> None:
+    report = await examine(tasks_root, "Sound", changed={"oracle": oracle})
+    importable = {"declaration.importable"} if oracle.startswith("nowhere") else set()
+    assert failed(report) == {"episodes.oracle", "rewards.oracle"} | importable
+
+
+async def test_a_class_that_cannot_be_imported_is_reported(tasks_root: Path) -> None:
+    report = await examine(tasks_root, "Sound", changed={"entry_point": "nowhere:Game"})
+    first = report.results[0]
+    assert (first.name, first.status) == ("declaration.importable", "failed")
+    assert "Cannot import nowhere:Game" in first.detail
+
+
+async def test_task_sets_are_read(tasks_root: Path) -> None:
+    report = await examine(tasks_root, "Sound", changed={"default_tasks": "gone"})
+    assert failed(report) == {"declaration.task_sets"}
+
+
+async def test_success_out_of_reach_is_a_failure(tasks_root: Path) -> None:
+    report = await examine(tasks_root, "Sound", task_changes={"success": 2.0})
+    assert failed(report) == {"declaration.task_rewards", "rewards.oracle"}
+
+
+async def test_a_fingerprint_that_never_changes_is_a_note(tasks_root: Path) -> None:
+    report = await examine(tasks_root, "ConstantFingerprint")
+    assert report.passed, report.listing()
+    (noted,) = (item for item in report.results if item.detail)
+    assert noted.name == "fingerprint.moves"
+
+
+async def test_what_hangs_is_a_failure(tasks_root: Path) -> None:
+    report = await examine(tasks_root, "HangsWhenUnused", patience=0.2)
+    assert failed(report) == {"state.close_unused", "state.step_before_reset"}
+    assert "did not come to an end within 2 s" in report.failures[0].detail
+
+
+async def test_the_oracle_can_be_tried_on_every_task(tasks_root: Path) -> None:
+    report = await examine(tasks_root, "NeverPleased", sample=1, every_oracle=True)
+    (failure,) = report.failures
+    assert len(failure.detail.splitlines()) == 4
+
+
+async def test_the_sample_is_chosen_by_the_seed(tasks_root: Path) -> None:
+    reports = [await examine(tasks_root, "Sound", sample=2, seed=seed) for seed in (1, 1)]
+    assert reports[0] == reports[1]
+    assert len(reports[0].task_ids) == 2
+
+
+async def test_the_report_is_json(tasks_root: Path) -> None:
+    report = await examine(tasks_root, "SilentOpening")
+    told = json.loads(json.dumps(report.to_json()))
+    assert told["passed"] is False
+    assert told["counts"] == {"passed": len(report.results) - 1, "failed": 1}
+    assert told["environment"] == "game-v1"
+    by_name = {item["name"]: item for item in told["results"]}
+    assert by_name["episodes.opening"]["detail"].endswith("turn 0: the observation is empty")
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"task_changes": {"flags": ("unsound",)}}, {"options": {"colour": "red"}}]
+)
+async def test_a_mistake_of_the_caller_is_raised(tasks_root: Path, wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        await examine(tasks_root, "Sound", **wrong)

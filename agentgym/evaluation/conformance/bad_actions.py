@@ -115,7 +115,7 @@ async def _late_call(bench: Bench, environment: Environment, recording: Recordin
         return found
     if found.observation.messages[-1].fault is None:
         return f"a call after the end was answered: {found.observation.messages[-1].text[:100]!r}"
-    if not found.terminated or found.reward != recording.frames[-1].reward:
+    if not found.terminated or repr(found.reward) != repr(recording.frames[-1].reward):
         return "a call after the end changed how the episode ended"
     return None
 

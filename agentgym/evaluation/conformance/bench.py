@@ -3,13 +3,19 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any, Literal
 
 from agentgym.agents.base import Agent, Brief
 from agentgym.agents.baselines import NullAgent, OracleAgent, RandomAgent
 from agentgym.env import Environment, blame
-from agentgym.errors import AgentgymError, EnvironmentTimeoutError, ToolError, UsageError
+from agentgym.errors import (
+    AgentgymError,
+    EnvironmentTimeoutError,
+    ToolError,
+    UnknownNameError,
+    UsageError,
+)
 from agentgym.evaluation.conformance.malformed import MalformedAgent
 from agentgym.evaluation.conformance.recording import (
     Again,
@@ -46,7 +52,7 @@ class Bench:
         fingerprints: Whether states are fingerprinted: declared, and it works.
 
     Raises:
-        UsageError: There is no sound task, or no such option.
+        UsageError: There is no sound task.
     """
 
     def __init__(
@@ -84,18 +90,24 @@ class Bench:
         self._retold: dict[tuple[str, str], Recording | Exception] = {}
 
     async def prepare(self) -> None:
-        """Find out whether fingerprints can be taken.
+        """Find out whether the options are known, and whether fingerprints can be taken.
 
-        One that is declared and does not work fails its own checks, not every other.
+        A fingerprint that is declared and does not work fails its own checks, not every other.
+
+        Raises:
+            UnknownNameError: The environment has no such option.
         """
-        if "fingerprint" not in self.spec.capabilities:
-            return
-        with suppress(AgentgymError, ToolError, TimeoutError):
+        try:
             async with asyncio.timeout(self.patience), self.instance() as environment:
-                with blame("fingerprint"):
-                    await environment.reset(self.sampled[0], seed=self.seed)
-                    await environment.fingerprint()
-                self.fingerprints = True
+                if "fingerprint" in self.spec.capabilities:
+                    with blame("fingerprint"):
+                        await environment.reset(self.sampled[0], seed=self.seed)
+                        await environment.fingerprint()
+                    self.fingerprints = True
+        except UnknownNameError:
+            raise
+        except (AgentgymError, ToolError, TimeoutError):
+            return  # the checks find it again, and say so
 
     async def lacks(self, need: Need) -> str | None:
         """Return why a check that needs this is skipped, or None where it is there."""

@@ -13,6 +13,7 @@ Status = Literal["passed", "failed", "skipped"]
 Need = Literal["fingerprint", "snapshot", "oracle", "episodes"]
 
 _SHOWN = 8
+_LONGEST = 1000
 
 
 class Verdict(NamedTuple):
@@ -84,10 +85,16 @@ class CheckResult(Frozen):
 
 def result_of(item: Check, verdict: Verdict) -> CheckResult:
     """Return a verdict as the result of a check."""
-    lines = verdict.lines[:_SHOWN]
+    lines = tuple(_printable(line) for line in verdict.lines[:_SHOWN])
     more = len(verdict.lines) - len(lines)
     detail = "\n".join((*lines, f"and {more} more") if more else lines)
     return CheckResult(name=item.name, status=verdict.status, contract=item.contract, detail=detail)
+
+
+def _printable(line: str) -> str:
+    """Escape what would disturb a terminal, and shorten what would fill it."""
+    shown = line[:_LONGEST]
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
 
 
 class Report(Frozen):

@@ -76,7 +76,7 @@ async def check_environment(
         The report; whatever an environment raises is in it, as a failure.
 
     Raises:
-        UsageError: There is no sound task to try.
+        UsageError: There is no sound task to try, or no such option.
     """
     bench = Bench(
         spec,

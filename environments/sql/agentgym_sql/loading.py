@@ -208,9 +208,7 @@ def _mysql_type(
     return _Kind(sa.String(min(max(longest, _KEY_LENGTH), _MAX_KEY_LENGTH)))
 
 
-def _indexes(
-    source: sqlite3.Connection, table: str
-) -> Iterator[tuple[str, bool, str, list[str]]]:
+def _indexes(source: sqlite3.Connection, table: str) -> Iterator[tuple[str, bool, str, list[str]]]:
     for _, name, unique, origin, partial in source.execute(
         f"PRAGMA index_list({quoted(table)})"
     ).fetchall():
@@ -311,5 +309,7 @@ def _advance_sequence(connection: sa.Connection, table: sa.Table) -> None:
         highest = connection.execute(sa.select(sa.func.max(column))).scalar()
         if highest is not None:
             name = quote(table.name).replace("'", "''")
-            statement = f"SELECT setval(pg_get_serial_sequence('{name}', '{column.name}'), {highest})"
+            statement = (
+                f"SELECT setval(pg_get_serial_sequence('{name}', '{column.name}'), {highest})"
+            )
             connection.exec_driver_sql(statement)

@@ -140,10 +140,10 @@ class PostgresAdmin(Admin):
 
     def evict(self, name: str) -> None:
         """See `Admin.evict`."""
-        backends = f"SELECT pid FROM pg_stat_activity WHERE usename = '{name}'"
+        backends = f"SELECT pid FROM pg_stat_activity WHERE usename = '{name}'"  # noqa: S608 - own names
         for _ in range(50):
             # The second argument waits, in milliseconds, until the process is gone.
-            if not self.names(f"SELECT pg_terminate_backend(pid, 1000) FROM ({backends}) AS b"):
+            if not self.names(f"SELECT pg_terminate_backend(pid, 1000) FROM ({backends}) AS b"):  # noqa: S608 - own names
                 return
 
     def drop_role(self, name: str) -> None:

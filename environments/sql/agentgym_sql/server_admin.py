@@ -23,6 +23,7 @@ from agentgym_sql.wire import Frame
 
 PREFIX = "agentgym_"
 SESSIONS = f"{PREFIX}s_"
+TEMPLATES = f"{PREFIX}t_"
 _LAYOUT = b"1"
 """Raised with every change of how a file is loaded, so that no older template is used."""
 
@@ -227,5 +228,3 @@ def admin_of(url: URL) -> Admin:
     from agentgym_sql.mysql_admin import MySQLAdmin
 
     return MySQLAdmin(url)
-
-

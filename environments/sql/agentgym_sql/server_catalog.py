@@ -23,7 +23,7 @@ def tables(connection: Connection) -> list[Table]:
     foreign = inspector.get_multi_foreign_keys()
     found = []
     for place in sorted(columns, key=lambda place: (place[1] in views, place[1])):
-        primary = set(keys.get(place, {}).get("constrained_columns", ()))
+        primary = set(keys[place]["constrained_columns"]) if place in keys else set()
         found.append(
             Table(
                 place[1],

@@ -17,7 +17,7 @@ from agentgym_sql.server_values import normal_row
 
 if TYPE_CHECKING:
     import psycopg
-    import pymysql
+
 
 Raw: TypeAlias = Any
 """A driver's own connection."""
@@ -41,9 +41,7 @@ class Driver(ABC):
         """Make the engine's random numbers follow from `key`, where the statement uses them."""
 
     @abstractmethod
-    def run(
-        self, raw: Raw, sql: str, passed: Passed, max_rows: int, max_bytes: int
-    ) -> Result:
+    def run(self, raw: Raw, sql: str, passed: Passed, max_rows: int, max_bytes: int) -> Result:
         """Run one statement that the gate let pass; may leave the connection unclean."""
 
     @abstractmethod
@@ -82,7 +80,12 @@ class Postgres(Driver):
             raw.execute("SELECT setseed(%s)", (Random(key).uniform(-1, 1),))
 
     def run(
-        self, raw: "psycopg.Connection[Any]", sql: str, passed: Passed, max_rows: int, max_bytes: int
+        self,
+        raw: "psycopg.Connection[Any]",
+        sql: str,
+        passed: Passed,
+        max_rows: int,
+        max_bytes: int,
     ) -> Result:
         """See `Driver.run`."""
         with raw.cursor() as cursor:
@@ -135,7 +138,9 @@ class Postgres(Driver):
 def _is_data_error(error: Exception) -> bool:
     import psycopg
 
-    return isinstance(error, psycopg.DataError | psycopg.ProgrammingError | psycopg.NotSupportedError)
+    return isinstance(
+        error, psycopg.DataError | psycopg.ProgrammingError | psycopg.NotSupportedError
+    )
 
 
 _DENIED = frozenset({1044, 1045, 1142, 1143, 1227, 1290, 1370, 1410, 1419})
@@ -157,7 +162,7 @@ class MySQL(Driver):
         self._url = url
         self._database = url.database or ""
 
-    def prepare(self, raw: "pymysql.Connection[Any]") -> None:
+    def prepare(self, raw: Raw) -> None:
         """See `Driver.prepare`: fixes the clock, and bounds memory where the engine can."""
         with raw.cursor() as cursor:
             cursor.execute(
@@ -165,10 +170,10 @@ class MySQL(Driver):
                 "sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
                 (NOW,),
             )
-            if "MariaDB" in str(raw.server_version):
+            if "MariaDB" in raw.get_server_info():
                 cursor.execute("SET max_session_mem_used = 268435456")
 
-    def seed(self, raw: "pymysql.Connection[Any]", sql: str, key: str) -> None:
+    def seed(self, raw: Raw, sql: str, key: str) -> None:
         """See `Driver.seed`."""
         if "rand" in sql.lower():
             draw = Random(key)
@@ -179,7 +184,12 @@ class MySQL(Driver):
                 )
 
     def run(
-        self, raw: "pymysql.Connection[Any]", sql: str, passed: Passed, max_rows: int, max_bytes: int
+        self,
+        raw: Raw,
+        sql: str,
+        passed: Passed,
+        max_rows: int,
+        max_bytes: int,
     ) -> Result:
         """See `Driver.run`."""
         from pymysql.cursors import SSCursor
@@ -201,7 +211,7 @@ class MySQL(Driver):
             raw.close()
         return Result(columns, rows, truncated, len(rows) if passed.counts else None)
 
-    def stream(self, raw: "pymysql.Connection[Any]", sql: str) -> Iterator[tuple[Value, ...]]:
+    def stream(self, raw: Raw, sql: str) -> Iterator[tuple[Value, ...]]:
         """See `Driver.stream`."""
         from pymysql.cursors import SSCursor
 
@@ -209,7 +219,7 @@ class MySQL(Driver):
             cursor.execute(sql)
             yield from map(normal_row, iter(cursor.fetchone, None))
 
-    def cancel(self, raw: "pymysql.Connection[Any]") -> None:
+    def cancel(self, raw: Raw) -> None:
         """See `Driver.cancel`: a role may end its own connections."""
         from sqlalchemy import create_engine
         from sqlalchemy.exc import DBAPIError
@@ -219,7 +229,7 @@ class MySQL(Driver):
         with suppress(DBAPIError), engine.connect() as other:
             other.exec_driver_sql(f"KILL QUERY {raw.thread_id()}")
 
-    def clean(self, raw: "pymysql.Connection[Any]") -> bool:
+    def clean(self, raw: Raw) -> bool:
         """See `Driver.clean`."""
         return raw.open and not raw.server_status & _IN_TRANSACTION
 

@@ -36,9 +36,7 @@ class ServerWorker:
     def open(self, _blob: bytes, url: str, writable: bool, seed: int) -> Frame:
         """Connect as the session's role."""
         self.close(b"")
-        self._session = _RoleSession(
-            make_url(url), self._watchdog, writable=writable, seed=seed
-        )
+        self._session = _RoleSession(make_url(url), self._watchdog, writable=writable, seed=seed)
         self._session.connection()
         return None, b""
 
@@ -104,6 +102,7 @@ class _RoleSession:
         self.writable = writable
         self.seed = seed
         self.driver: Driver = driver_of(url)
+        self.errors: tuple[type[Exception], ...] = (exc.DBAPIError, *self.driver.errors)
         self._engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
         self._connection: Connection | None = None
         self._watchdog = watchdog
@@ -118,7 +117,7 @@ class _RoleSession:
             try:
                 self._connection = self._engine.connect()
                 self.driver.prepare(self._raw(self._connection))
-            except (exc.DBAPIError, *self.driver.errors) as error:
+            except self.errors as error:
                 raise DatabaseLostError(f"The server takes no connection: {error}") from error
         return self._connection
 
@@ -141,7 +140,7 @@ class _RoleSession:
                 yield raw
             if self._watchdog.expired and harmless:
                 raise StatementError.timeout(timeout_s)
-        except (exc.DBAPIError, *self.driver.errors) as error:
+        except self.errors as error:
             if self._watchdog.expired:
                 raise StatementError.timeout(timeout_s) from error
             cause = error.orig if isinstance(error, exc.DBAPIError) else error

@@ -269,11 +269,12 @@ async def test_a_worker_holds_no_secret_and_no_other_descriptor(
     backend: SqliteBackend, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOME_API_KEY", "secret")
-    await backend.open(shop)
-    (worker,) = children()
-    names, targets = inside(worker)
+    async with await backend.open(shop):
+        (worker,) = children()
+        names, targets = inside(worker)
     assert names <= {"TZ", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH"}
-    assert sum(target.startswith("socket:") for target in targets) == 1
+    sockets = [target for target in targets if target.startswith("socket:")]
+    assert len(sockets) == 1, targets
 
 
 async def test_no_worker_outlives_its_backend(shop: Path) -> None:

@@ -1,0 +1,180 @@
+"""A session whose statements run in a worker process: what all engines share."""
+
+import asyncio
+from abc import abstractmethod
+from collections.abc import Hashable, MutableMapping
+
+from agentgym.errors import EnvironmentLostError, ProtocolError, UsageError
+from agentgym_sql import wire
+from agentgym_sql.pool import (
+    Worker,
+    WorkerLostError,
+    WorkerPool,
+    WorkerTimeoutError,
+    infrastructure_errors,
+)
+from agentgym_sql.results import Column, ForeignKey, Result, StatementError, Table
+from agentgym_sql.session import Session
+
+SERVICE_S = 60.0
+"""Seconds for opening, saving, reading the schema or hashing."""
+
+CRASHED = "The statement crashed the database engine. Nothing was changed."
+_CLOSED = "The session is closed."
+
+
+class WorkerSession(Session):
+    """Runs statements in a worker, and builds the view again where one had to be killed.
+
+    Args:
+        pool: Where workers come from.
+        pristine: Hashes of databases as they are when opened, shared by a backend's sessions.
+        content: The key of this session's database in `pristine`.
+        grace_s: Seconds beyond a statement's limit until its worker is killed.
+    """
+
+    def __init__(
+        self,
+        pool: WorkerPool,
+        pristine: MutableMapping[Hashable, str],
+        content: Hashable,
+        grace_s: float,
+    ) -> None:
+        self._pool = pool
+        self._pristine = pristine
+        self._content = content
+        self._grace_s = grace_s
+        self._lock = asyncio.Lock()
+        self._worker: Worker | None = None
+        self._statements = 0
+        self._changed = False
+        self._hash: str | None = None
+        self._ended: str | None = None
+
+    @abstractmethod
+    async def _build(self, worker: Worker) -> None:
+        """Make the view in a fresh worker, in the state the episode has reached."""
+
+    @abstractmethod
+    def _note(self, arguments: list[wire.Json]) -> None:
+        """Take note of a statement that may have written."""
+
+    @abstractmethod
+    async def _release(self) -> None:
+        """Give up what the session holds beyond its worker."""
+
+    async def start(self) -> None:
+        """Open the view; called by the backend.
+
+        Raises:
+            UsageError: The database cannot be used.
+            EnvironmentLostError: It died.
+        """
+        async with self._lock:
+            await self._ready()
+
+    async def execute(self, sql: str, *, timeout_s: float, max_rows: int, max_bytes: int) -> Result:
+        """See `Session.execute`."""
+        async with self._lock:
+            worker = await self._ready()
+            arguments = [sql, self._statements, timeout_s, max_rows, max_bytes]
+            self._statements += 1
+            status, wrote, *values = await self._run(worker, arguments)
+            if wrote:
+                self._changed = True
+                self._hash = None
+                self._note(arguments)
+            if status == "fault":
+                raise StatementError(*values)
+            columns, rows, truncated, rowcount = values
+            return Result(tuple(columns), [tuple(row) for row in rows], truncated, rowcount)
+
+    async def schema(self) -> list[Table]:
+        """See `Session.schema`."""
+        async with self._lock:
+            reply, _ = await self._serve("reading the schema", "tables", SERVICE_S)
+        return [
+            Table(
+                name,
+                kind,
+                tuple(Column(*column) for column in columns),
+                tuple(ForeignKey(tuple(own), table, tuple(its)) for own, table, its in keys),
+            )
+            for name, kind, columns, keys in reply
+        ]
+
+    async def state_hash(self) -> str:
+        """See `Session.state_hash`."""
+        async with self._lock:
+            if self._hash is None and not self._changed:
+                self._hash = self._pristine.get(self._content)
+            if self._hash is None:
+                reply, _ = await self._serve("hashing the database", "hash", SERVICE_S)
+                self._hash = str(reply)
+                if not self._changed:
+                    self._pristine[self._content] = self._hash
+            return self._hash
+
+    async def close(self) -> None:
+        """See `Session.close`."""
+        if self._ended == _CLOSED:
+            return
+        self._ended = _CLOSED
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            try:
+                await worker.call("close", timeout_s=SERVICE_S)
+            except (WorkerLostError, WorkerTimeoutError):
+                self._pool.drop(worker)
+            else:
+                self._pool.give_back(worker)
+        await self._release()
+
+    async def _run(self, worker: Worker, arguments: list[wire.Json]) -> wire.Json:
+        timeout_s = arguments[2]
+        try:
+            reply, _ = await worker.call("execute", *arguments, timeout_s=timeout_s + self._grace_s)
+        except WorkerTimeoutError as error:
+            raise StatementError.timeout(timeout_s) from error
+        except WorkerLostError as error:
+            if error.crashed:
+                raise StatementError("error", CRASHED) from error
+            self._ended = str(error)
+            raise EnvironmentLostError(self._ended) from error
+        finally:
+            if not worker.alive:
+                self._discard()
+        return reply
+
+    async def _serve(self, doing: str, operation: str, *arguments: wire.Json) -> wire.Frame:
+        worker = await self._ready()
+        try:
+            with infrastructure_errors(doing):
+                return await worker.call(operation, *arguments, timeout_s=SERVICE_S + self._grace_s)
+        finally:
+            if not worker.alive:
+                self._discard()
+
+    async def _ready(self) -> Worker:
+        if self._ended == _CLOSED:
+            raise ProtocolError(_CLOSED)
+        if self._ended is not None:
+            raise EnvironmentLostError(self._ended)
+        if self._worker is None:
+            worker = self._pool.take()
+            try:
+                with infrastructure_errors("opening the database"):
+                    await self._build(worker)
+            except UsageError:
+                self._pool.give_back(worker)
+                raise
+            except BaseException:
+                self._pool.drop(worker)
+                raise
+            self._worker = worker
+        return self._worker
+
+    def _discard(self) -> None:
+        if self._worker is not None:
+            self._pool.drop(self._worker)
+            self._worker = None
