@@ -1,18 +1,19 @@
 """Carrying out plans in a terminal: progress, Ctrl-C that drains, and the results' table."""
 
 import asyncio
+import contextlib
 import resource
 import shlex
 import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import NamedTuple
 
 import typer
+from sqlalchemy import make_url
 
-from agentgym.cli.output import print_json, print_table
+from agentgym.cli.output import print_table, print_text
 from agentgym.evaluation.metrics import RunResult, summarise
 from agentgym.rollout.engine import Engine
 from agentgym.rollout.plan import Plan
@@ -49,41 +50,39 @@ def carry_out(
     Raises:
         UsageError: One of them cannot be played; nothing was.
     """
-    asyncio.run(_check(plans))
+    return asyncio.run(_carry_out(plans, store, run_id, resume=resume, quiet=quiet))
+
+
+async def _carry_out(
+    plans: Sequence[Plan], store: TrajectoryStore, run_id: str, *, resume: bool, quiet: bool
+) -> CarriedOut:
     results: list[RunResult] = []
-    for plan in plans:
-        result, drained = _carry_out(plan, store, run_id, resume=resume, quiet=quiet)
-        results.append(result)
-        if drained and (result.scored < result.planned or len(results) < len(plans)):
-            return CarriedOut(results, interrupted=True)
+    async with contextlib.AsyncExitStack() as stack:
+        for plan in plans:
+            stack.push_async_callback(plan.agent.close)
+        # What cannot work is found out before there is a run in the store.
+        for plan in plans:
+            await plan.environment().close()
+            await plan.agent.check()
+        for plan in plans:
+            started, cpu = time.perf_counter(), _cpu_seconds()
+            with _progress(plan, quiet=quiet) as bar:
+                engine = Engine(plan, store, on_episode=bar.episode)
+                bar.start(engine.open(resume=resume))
+                with _draining(engine, run_id):
+                    await engine.run()
+            result = summarise(store.get_run(plan.run_id), store.summaries(plan.run_id))
+            timed = {"wall_s": time.perf_counter() - started, "cpu_s": _cpu_seconds() - cpu}
+            results.append(result.model_copy(update=timed))
+            missing = result.scored < result.planned or len(results) < len(plans)
+            if engine.draining and missing:
+                return CarriedOut(results, interrupted=True)
     return CarriedOut(results, interrupted=False)
 
 
-async def _check(plans: Sequence[Plan]) -> None:
-    """Find out what cannot work before there is a run in the store."""
-    for plan in plans:
-        await plan.environment().close()
-        try:
-            await plan.agent.check()
-        finally:
-            await plan.agent.close()
-
-
-def _carry_out(
-    plan: Plan, store: TrajectoryStore, run_id: str, *, resume: bool, quiet: bool
-) -> tuple[RunResult, bool]:
-    started, cpu = time.perf_counter(), _cpu_seconds()
-    with _progress(plan, quiet=quiet) as bar:
-        engine = Engine(plan, store, on_episode=bar.episode)
-        bar.start(engine.open(resume=resume))
-        asyncio.run(_run(engine, plan, run_id))
-    summary = summarise(store.get_run(plan.run_id), store.summaries(plan.run_id))
-    timed = {"wall_s": time.perf_counter() - started, "cpu_s": _cpu_seconds() - cpu}
-    return summary.model_copy(update=timed), engine.draining
-
-
-async def _run(engine: Engine, plan: Plan, run_id: str) -> None:
-    loop = asyncio.get_running_loop()
+@contextlib.contextmanager
+def _draining(engine: Engine, run_id: str) -> Iterator[None]:
+    """Let the first Ctrl-C drain the engine, and the second one stop at once."""
 
     def interrupt() -> None:
         if engine.draining:
@@ -95,12 +94,12 @@ async def _run(engine: Engine, plan: Plan, run_id: str) -> None:
             err=True,
         )
 
+    loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, interrupt)
     try:
-        await engine.run()
+        yield
     finally:
         loop.remove_signal_handler(signal.SIGINT)
-        await plan.agent.close()
 
 
 class _Bar:
@@ -157,7 +156,7 @@ class _DrawnBar(_Bar):
         self.progress.update(self._task, advance=1, rate=f"{rate:.1f}/s  mean {mean:.3f}")
 
 
-@contextmanager
+@contextlib.contextmanager
 def _progress(plan: Plan, *, quiet: bool) -> Iterator[_Bar]:
     if quiet or not sys.stderr.isatty():
         yield _Bar(plan)
@@ -167,12 +166,8 @@ def _progress(plan: Plan, *, quiet: bool) -> Iterator[_Bar]:
         yield bar
 
 
-def report(summaries: Sequence[RunResult], *, as_json: bool, store: str | None) -> None:
-    """Print what the runs came to, and how to look closer."""
-    if as_json:
-        objects = [summary.model_dump(mode="json") for summary in summaries]
-        print_json(objects[0] if len(objects) == 1 else {"runs": objects})
-        return
+def report(summaries: Sequence[RunResult], *, store: str | None) -> None:
+    """Print what runs came to as a table, and how to look closer."""
     rows = [
         (
             summary.agent,
@@ -189,10 +184,15 @@ def report(summaries: Sequence[RunResult], *, as_json: bool, store: str | None) 
         for summary in summaries
     ]
     columns = ("agent", "tasks", "scored", "mean reward", "success", "turns", "errors", "limits")
-    print_table("", (*columns, "wall s", "cpu s"), rows)
-    where = f" --store {store}" if store else ""
+    print_table((*columns, "wall s", "cpu s"), rows)
+    where = f" --store {shlex.quote(without_password(store))}" if store else ""
     for summary in summaries:
-        typer.echo(f"Look closer: agentgym show {summary.run_id}{where}")
+        print_text(f"Look closer: agentgym show {shlex.quote(summary.run_id)}{where}")
+
+
+def without_password(store: str) -> str:
+    """Return a store's URL as it may be printed."""
+    return make_url(store).render_as_string() if "://" in store else store
 
 
 def with_error(mean: float | None, stderr: float | None) -> str:

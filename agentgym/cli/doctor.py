@@ -39,7 +39,7 @@ def doctor(as_json: JsonFlag = False) -> None:
         print_json({"findings": [finding._asdict() for finding in findings]})
         return
     rows = [(f.name, f.found, f.needed_for, f.remedy) for f in findings]
-    print_table("", ("what", "found", "needed for", "mend with"), rows)
+    print_table(("what", "found", "needed for", "mend with"), rows)
 
 
 def _look() -> list[Finding]:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from agentgym.cli.options import EnvArgs, environment_options
-from agentgym.cli.output import JsonFlag, print_facts, print_json, print_table
+from agentgym.cli.output import JsonFlag, print_facts, print_json, print_table, print_text
 from agentgym.registry import EnvSpec, registered, spec
 from agentgym.tasks import load_tasks, read_task_set
 from agentgym.types import Json
@@ -28,9 +28,10 @@ def list_environments(as_json: JsonFlag = False) -> None:
     rows = [
         (item.id, ", ".join(item.task_set_paths()), item.description) for item in specs.values()
     ]
-    print_table("", ("environment", "task sets", "what it is"), rows)
+    print_table(("environment", "task sets", "what it is"), rows)
     for item in broken:
-        typer.echo(f"broken: {item.name} of package {item.package}: {item.reason}", err=True)
+        why = f"broken: {item.name} of package {item.package}: {item.reason}"
+        print_text(why, to_stderr=True)
 
 
 def info(env: EnvName, as_json: JsonFlag = False) -> None:
@@ -57,8 +58,10 @@ def info(env: EnvName, as_json: JsonFlag = False) -> None:
     tools = facts.pop("tools")
     print_facts({**facts, "task_sets": [one["name"] for one in sets], "tools": sorted(tools)})
     rows = [(one["name"], one["tasks"], one["splits"], one["hash"][:12]) for one in sets]
-    print_table("\nTask sets", ("set", "tasks", "splits", "hash"), rows)
-    print_table("\nTools", ("tool", "what it does"), list(tools.items()))
+    print_text("\nTask sets")
+    print_table(("set", "tasks", "splits", "hash"), rows)
+    print_text("\nTools")
+    print_table(("tool", "what it does"), list(tools.items()))
 
 
 def check(
@@ -85,7 +88,7 @@ def check(
         print_json(report.to_json())
     else:
         rows = [(item.status, item.name, item.detail) for item in report.results]
-        print_table("", ("result", "check", "detail"), rows)
+        print_table(("result", "check", "detail"), rows)
     if not report.passed:
         raise typer.Exit(1)
 

@@ -1,12 +1,14 @@
 """The command `eval`: play tasks, keep every trajectory, print what it came to."""
 
 import contextlib
+import shlex
 from typing import Annotated
 
 import typer
 
 from agentgym.cli.options import EnvArgs, StoreOption, environment_options
-from agentgym.cli.output import JsonFlag
+from agentgym.cli.output import JsonFlag, print_json, print_text
+from agentgym.cli.settings import checked_limits, checked_llm, checked_run_id, checked_seconds
 from agentgym.errors import UsageError
 from agentgym.registry import spec
 from agentgym.tasks import load_tasks
@@ -72,17 +74,33 @@ def evaluate(
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Evaluate agents on an environment."""
-    from agentgym.agents.base import AgentSettings
+    """Evaluate agents on an environment; exit code 1 where episodes ended in errors."""
     from agentgym.agents.factory import make_agents
-    from agentgym.cli.carry_out import carry_out, checked_limits, parse_price, report
+    from agentgym.cli.carry_out import carry_out, report
     from agentgym.rollout.plan import Plan, new_run_id
     from agentgym.trajectories.store import TrajectoryStore
 
     env_spec = spec(env)
-    if resume and run_id is None:
-        raise UsageError("--resume needs to know which run.", remedy="Add --run-id.")
+    run_id = checked_run_id(run_id, resume=resume) or new_run_id()
     limits = checked_limits(max_turns, token_limit, cost_limit, time_limit)
+    settings = None
+    if model is not None:
+        asked = {
+            "model": model,
+            "base_url": base_url,
+            "client": client,
+            "format": action_format,
+            "temperature": temperature,
+            "max_tokens": max_tokens,
+            "attempts": model_attempts,
+            "timeout": model_timeout,
+            "history": history,
+            "system": system,
+        }
+        settings = checked_llm(asked, price, limits)
+    elif base_url is not None:
+        raise UsageError("--base-url is for an LLM.", remedy="Name it with --model.")
+    agents = make_agents(agent, settings, env_spec)
     selected = load_tasks(env_spec, tasks).select(
         ids=task or (),
         split=split,
@@ -90,45 +108,33 @@ def evaluate(
         shuffle_seed=shuffle_seed,
         flagged=include_flagged,
     )
-    settings = None
-    if model is not None:
-        settings = AgentSettings(
-            model=model,
-            base_url=base_url,
-            client=client,
-            format=action_format,
-            temperature=temperature,
-            max_tokens=max_tokens,
-            attempts=model_attempts,
-            timeout=model_timeout,
-            price=parse_price(price),
-            history=history,
-            system=system,
+    plans = [
+        Plan(
+            env_spec=env_spec,
+            tasks=selected,
+            agent=one,
+            env_options=environment_options(env_arg),
+            epochs=epochs,
+            seed=seed,
+            limits=limits,
+            concurrency=concurrency,
+            attempts=attempts,
+            step_timeout=checked_seconds("--step-timeout", step_timeout),
+            run_id=run_id if len(agents) == 1 else f"{run_id}-{one.name}",
         )
-    elif base_url is not None:
-        raise UsageError("--base-url is for an LLM.", remedy="Name it with --model.")
-    agents = make_agents(agent, settings, env_spec)
-    run_id = run_id or new_run_id()
-    summaries = []
+        for one in agents
+    ]
     with contextlib.closing(TrajectoryStore.open(store)) as opened:
-        for one in agents:
-            plan = Plan(
-                env_spec=env_spec,
-                tasks=selected,
-                agent=one,
-                env_options=environment_options(env_arg),
-                epochs=epochs,
-                seed=seed,
-                limits=limits,
-                concurrency=concurrency,
-                attempts=attempts,
-                step_timeout=step_timeout,
-                run_id=run_id if len(agents) == 1 else f"{run_id}-{one.name}",
-            )
-            summary = carry_out(plan, opened, resume=resume, quiet=as_json)
-            summaries.append(summary)
-            if summary.episodes < summary.planned:
-                break
-    report(summaries, as_json=as_json, store=store)
-    if any(summary.episodes < summary.planned for summary in summaries):
+        done = carry_out(plans, opened, run_id=run_id, resume=resume, quiet=as_json)
+    if as_json:
+        objects = [result.model_dump(mode="json") for result in done.results]
+        print_json(objects[0] if len(plans) == 1 else {"runs": objects})
+    else:
+        report(done.results, store=store)
+    if done.interrupted:
         raise typer.Exit(130)
+    errored = sum(result.errored for result in done.results)
+    if errored:
+        again = f"--run-id {shlex.quote(run_id)} --resume"
+        print_text(f"{errored} episodes ended in errors; {again} plays them again.", to_stderr=True)
+        raise typer.Exit(1)

@@ -1,7 +1,5 @@
 """The `agentgym` command: one line and exit code 2 for a person's mistake, never a traceback."""
 
-import json
-import os
 import sys
 import traceback
 from typing import Annotated
@@ -11,6 +9,7 @@ from typer.exceptions import TyperException
 
 from agentgym.cli import environments, evaluate, runs
 from agentgym.cli.doctor import doctor
+from agentgym.cli.output import plain, print_json
 from agentgym.errors import AgentgymError
 
 app = typer.Typer(
@@ -49,6 +48,7 @@ app.command("doctor")(doctor)
 
 def main() -> None:
     """Run the command; the entry point of the `agentgym` script."""
+    sys.stdout.reconfigure(errors="backslashreplace")  # for terminals that are not UTF-8
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     debug = len(arguments) < len(sys.argv) - 1
     try:
@@ -58,20 +58,18 @@ def main() -> None:
             traceback.print_exc()
         if "--json" in arguments:
             fault = {"kind": type(error).__name__, "message": _one_line(error)}
-            typer.echo(json.dumps({"error": fault}))
+            print_json({"error": fault})
         typer.echo(f"agentgym: {_one_line(error)}", err=True)
         sys.exit(2)
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
-    except BrokenPipeError:
-        # The reader, such as `head`, has seen enough; Python must not complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _one_line(error: AgentgymError | TyperException) -> str:
     """Fold an error into one line with its remedy."""
     if isinstance(error, AgentgymError):
-        return " ".join(str(error).split())
+        return plain(" ".join(str(error).split()))
     context = getattr(error, "ctx", None)  # a mistake in the words of a command knows which
     command = context.command_path if context else "agentgym"
-    return " ".join(f"{error.format_message().rstrip('.')}. See `{command} --help`.".split())
+    line = f"{error.format_message().rstrip('.')}. See `{command} --help`."
+    return plain(" ".join(line.split()))

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from agentgym.cli.options import EnvArgs, StoreOption, environment_options
-from agentgym.cli.output import JsonFlag, print_json, print_table
+from agentgym.cli.output import JsonFlag, print_json, print_table, print_text
 
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's id.")]
 
@@ -23,7 +23,6 @@ def list_runs(store: StoreOption = None, as_json: JsonFlag = False) -> None:
         print_json({"runs": [row.model_dump(mode="json") for row in rows]})
         return
     print_table(
-        "",
         ("run", "environment", "agent", "tasks", "scored", "mean reward", "created"),
         [
             (
@@ -75,7 +74,6 @@ def show(
         )
         return
     print_table(
-        "",
         ("task", "epoch", "score", "turns", "ended", "faults"),
         [
             (
@@ -89,7 +87,7 @@ def show(
             for row in rows
         ],
     )
-    report([summary], as_json=False, store=store)
+    report([summary], store=store)
 
 
 def replay(
@@ -111,16 +109,20 @@ def replay(
     async def until_difference() -> list[Replayed]:
         done = []
         async for item in replay_run(
-            record, chosen, tasks=tasks, env_options=environment_options(env_arg)
+            record, chosen(), tasks=tasks, env_options=environment_options(env_arg)
         ):
             done.append(item)
             if item.difference is not None:
                 break
         return done
 
+    def chosen() -> Iterator[Trajectory]:
+        return (t for t in opened.trajectories(run) if not task or t.key.task_id in task)
+
     with contextlib.closing(TrajectoryStore.open(store, create=False)) as opened:
         record = opened.get_run(run)
-        chosen = (t for t in opened.trajectories(run) if not task or t.key.task_id in task)
+        for unknown in set(task or ()).difference(record.task_ids):
+            raise UnknownNameError("task", unknown, record.task_ids)
         done = asyncio.run(until_difference())
     difference = next((item for item in done if item.difference is not None), None)
     skipped = [item for item in done if item.skipped is not None]
@@ -137,7 +139,7 @@ def replay(
         )
     elif difference is not None and difference.difference is not None:
         found = difference.difference
-        typer.echo(
+        print_text(
             f"{difference.key.task_id} epoch {difference.key.epoch}, turn {found.turn}: "
             f"the {found.what} differs.\nstored:   {json.dumps(found.stored)}"
             f"\nreplayed: {json.dumps(found.replayed)}"
@@ -164,10 +166,12 @@ def export(
     from agentgym.trajectories.export import export_run
     from agentgym.trajectories.store import TrajectoryStore
 
-    path = output or Path(f"{run}.{file_format}")
+    path = output or Path(f"{run.replace('/', '-')}.{file_format}")
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder.", remedy="Name a file with -o.")
     with contextlib.closing(TrajectoryStore.open(store, create=False)) as opened:
         count = export_run(opened, run, file_format, path)
     if as_json:
         print_json({"run_id": run, "episodes": count, "file": str(path)})
     elif str(path) != "-":
-        typer.echo(f"wrote {count} episodes to {path}")
+        print_text(f"wrote {count} episodes to {path}")

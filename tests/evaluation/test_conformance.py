@@ -11,7 +11,7 @@ from agentgym.evaluation.conformance import Report, check_environment
 from agentgym.tasks import TaskSet, load_tasks
 from agentgym.types import Task
 
-MODULE = "tests.evaluation.broken_environments"
+GAMES = "tests.evaluation.games"
 CANARY = "canary-5d1f0c"
 REPLAYS = {"determinism.same_instance", "determinism.new_instance", "determinism.other_process"}
 FRESH = {"state.after_episodes", "state.after_abandoned"}
@@ -48,12 +48,12 @@ async def examine(
     task_changes: dict[str, Any] | None = None,
     **settings: Any,
 ) -> Report:
-    """Run the suite on an environment of `broken_environments`."""
+    """Run the suite on an game of `tests.evaluation.games`."""
     base = EnvSpec(
         name="game",
-        entry_point=f"{MODULE}:{name}",
+        entry_point=f"{GAMES}.{name}",
         description="Guess a word.",
-        oracle=f"{MODULE}:oracle",
+        oracle=f"{GAMES}.sound:oracle",
         tasks_root=tasks_root,
         capabilities=frozenset({"fingerprint", "snapshot"}),
     )
@@ -71,7 +71,7 @@ def failed(report: Report) -> set[str]:
 
 
 async def test_a_sound_environment_passes_every_check(tasks_root: Path) -> None:
-    report = await examine(tasks_root, "Sound")
+    report = await examine(tasks_root, "sound:Sound")
     assert report.passed, report.listing()
     assert {item.status for item in report.results} == {"passed"}
     assert not [item.detail for item in report.results if item.detail]
@@ -81,62 +81,68 @@ async def test_a_sound_environment_passes_every_check(tasks_root: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("Undescribed", {"declaration.tools"}),
-        ("InvalidSchema", {"declaration.tools"}),
-        ("SilentOpening", {"episodes.opening"}),
-        ("FavouriteSeed", {"episodes.other_seed"}),
-        ("BreaksOnSilence", {"episodes.null", "bad_actions.empty_action"}),
-        ("BreaksOnOddNumbers", {"episodes.random", "episodes.malformed", "episodes.other_seed"}),
-        ("WallClock", REPLAYS | SNAPSHOTS | {ALONE}),
-        ("LocalTime", {"determinism.other_process"}),
-        ("GlobalRandom", REPLAYS | SNAPSHOTS | {ALONE}),
-        ("HashOrder", {"determinism.other_process"}),
-        ("ProcessNumber", {"determinism.other_process"}),
-        ("Remembers", {"determinism.same_instance", *FRESH}),
-        ("ClearsAtTheEndOnly", {"state.after_abandoned"}),
-        ("MarksTheTask", {"state.task_untouched"}),
-        ("ClosesOnce", {"state.close_twice"}),
-        ("ClosesAfterResetOnly", {"state.close_unused", "state.step_before_reset"}),
-        ("StepsWithoutReset", {"state.step_before_reset"}),
-        ("StepsAfterTheEnd", {"state.step_after_end"}),
+        ("episodes:Undescribed", {"declaration.tools"}),
+        ("episodes:InvalidSchema", {"declaration.tools"}),
+        ("episodes:SilentOpening", {"episodes.opening"}),
+        ("episodes:FavouriteSeed", {"episodes.other_seed"}),
+        ("episodes:BreaksOnSilence", {"episodes.null", "bad_actions.empty_action"}),
         (
-            "TrustsNames",
+            "episodes:BreaksOnOddNumbers",
+            {"episodes.random", "episodes.malformed", "episodes.other_seed"},
+        ),
+        ("clocks:WallClock", REPLAYS | SNAPSHOTS | {ALONE}),
+        ("clocks:LocalTime", {"determinism.other_process"}),
+        ("clocks:GlobalRandom", REPLAYS | SNAPSHOTS | {ALONE}),
+        ("clocks:HashOrder", {"determinism.other_process"}),
+        ("clocks:ProcessNumber", {"determinism.other_process"}),
+        ("leftovers:Remembers", {"determinism.same_instance", *FRESH}),
+        ("leftovers:ClearsAtTheEndOnly", {"state.after_abandoned"}),
+        ("leftovers:MarksTheTask", {"state.task_untouched"}),
+        ("leftovers:ClosesOnce", {"state.close_twice"}),
+        ("leftovers:ClosesAfterResetOnly", {"state.close_unused", "state.step_before_reset"}),
+        ("leftovers:StepsWithoutReset", {"state.step_before_reset"}),
+        ("leftovers:StepsAfterTheEnd", {"state.step_after_end"}),
+        (
+            "answers:TrustsNames",
             {"bad_actions.unknown_tool", "bad_actions.repeated_ids", "episodes.malformed"} | WORDS,
         ),
-        ("GuessesTypes", {"bad_actions.wrong_types"}),
-        ("FillsIn", {"bad_actions.missing_arguments"}),
-        ("DropsExtras", {"bad_actions.extra_arguments", "bad_actions.long_text"}),
-        ("TakesRawText", {"bad_actions.raw_arguments", "bad_actions.many_calls"} | WORDS),
-        ("RepeatsEverything", {"bad_actions.long_text"}),
-        ("BreaksOnNul", {"bad_actions.odd_characters", "episodes.malformed"}),
-        ("AnswersTenCalls", {"bad_actions.many_calls"}),
-        ("MergesEqualIds", {"bad_actions.repeated_ids"}),
-        ("AnswersSilence", {"bad_actions.empty_action"}),
-        ("AnswersLateCalls", {"bad_actions.late_calls"}),
+        ("answers:GuessesTypes", {"bad_actions.wrong_types"}),
+        ("answers:FillsIn", {"bad_actions.missing_arguments"}),
+        ("answers:DropsExtras", {"bad_actions.extra_arguments", "bad_actions.long_text"}),
+        ("answers:TakesRawText", {"bad_actions.raw_arguments", "bad_actions.many_calls"} | WORDS),
+        ("answers:RepeatsEverything", {"bad_actions.long_text"}),
+        ("answers:BreaksOnNul", {"bad_actions.odd_characters", "episodes.malformed"}),
+        ("answers:AnswersTenCalls", {"bad_actions.many_calls"}),
+        ("answers:MergesEqualIds", {"bad_actions.repeated_ids"}),
+        ("answers:AnswersSilence", {"bad_actions.empty_action"}),
+        ("answers:AnswersLateCalls", {"bad_actions.late_calls"}),
         (
-            "CountsFingerprints",
+            "memories:CountsFingerprints",
             {"fingerprint.stable", "rewards.grade_repeats"} | SNAPSHOTS,
         ),
         (
-            "FingerprintsItself",
+            "memories:FingerprintsItself",
             {"fingerprint.equal_histories", ALONE} | REPLAYS | FRESH | SNAPSHOTS,
         ),
-        ("SavesNothing", {"fingerprint.stable", "fingerprint.equal_histories"} | SNAPSHOTS),
-        ("LoadsHalf", SNAPSHOTS - {"snapshot.undisturbed"}),
-        ("SnapshotCosts", SNAPSHOTS),
-        ("SharesItsNotes", {"snapshot.unaffected"}),
-        ("CannotBePickled", {"snapshot.pickled"}),
-        ("TellsTheAnswer", {"privacy.openings", "privacy.episodes"}),
-        ("TellsTheNumbers", {"privacy.episodes"}),
-        ("TellsTheCanary", {"privacy.episodes"}),
-        ("GradesSeven", {"rewards.in_range"}),
-        ("GradesNothing", {"rewards.in_range", "rewards.oracle"}),
-        ("GradeMoves", {"rewards.grade_repeats"}),
-        ("NeverPleased", {"rewards.oracle"}),
-        ("AlwaysPleased", {"rewards.null", "rewards.random"}),
-        ("PleasedByAnyWord", {"rewards.random"}),
-        ("SharedTotal", {"isolation.concurrent"}),
-        ("SeedsGlobalRandom", {"isolation.concurrent"}),
+        (
+            "memories:SavesNothing",
+            {"fingerprint.stable", "fingerprint.equal_histories"} | SNAPSHOTS,
+        ),
+        ("memories:LoadsHalf", SNAPSHOTS - {"snapshot.undisturbed"}),
+        ("memories:SnapshotCosts", SNAPSHOTS),
+        ("memories:SharesItsNotes", {"snapshot.unaffected"}),
+        ("memories:CannotBePickled", {"snapshot.pickled"}),
+        ("verdicts:TellsTheAnswer", {"privacy.openings", "privacy.episodes"}),
+        ("verdicts:TellsTheNumbers", {"privacy.episodes"}),
+        ("verdicts:TellsTheCanary", {"privacy.episodes"}),
+        ("verdicts:GradesSeven", {"rewards.in_range"}),
+        ("verdicts:GradesNothing", {"rewards.in_range", "rewards.oracle"}),
+        ("verdicts:GradeMoves", {"rewards.grade_repeats"}),
+        ("verdicts:NeverPleased", {"rewards.oracle"}),
+        ("verdicts:AlwaysPleased", {"rewards.null", "rewards.random"}),
+        ("verdicts:PleasedByAnyWord", {"rewards.random"}),
+        ("verdicts:SharedTotal", {"isolation.concurrent"}),
+        ("verdicts:SeedsGlobalRandom", {"isolation.concurrent"}),
     ],
 )
 async def test_a_defect_fails_the_checks_it_breaks(
@@ -147,7 +153,7 @@ async def test_a_defect_fails_the_checks_it_breaks(
 
 
 async def test_a_failure_names_task_turn_and_difference(tasks_root: Path) -> None:
-    report = await examine(tasks_root, "LocalTime")
+    report = await examine(tasks_root, "clocks:LocalTime")
     (failure,) = report.failures
     task = report.task_ids[0]
     assert failure.detail.startswith(f"task {task}, ")
@@ -158,7 +164,7 @@ async def test_a_failure_names_task_turn_and_difference(tasks_root: Path) -> Non
 
 async def test_what_is_not_declared_is_skipped_with_the_reason(tasks_root: Path) -> None:
     nothing: dict[str, Any] = {"capabilities": frozenset(), "oracle": None}
-    report = await examine(tasks_root, "SavesNothing", changed=nothing)
+    report = await examine(tasks_root, "memories:SavesNothing", changed=nothing)
     assert report.passed, report.listing()
     reasons = {item.name: item.detail for item in report.results if item.status == "skipped"}
     assert reasons["snapshot.pickled"] == "game does not declare snapshot"
@@ -172,57 +178,57 @@ async def test_what_is_not_declared_is_skipped_with_the_reason(tasks_root: Path)
     }
 
 
-@pytest.mark.parametrize("oracle", ["nowhere:oracle", f"{MODULE}:raising_oracle"])
+@pytest.mark.parametrize("oracle", ["nowhere:oracle", f"{GAMES}.sound:raising_oracle"])
 async def test_an_oracle_that_does_not_work_is_a_failure(tasks_root: Path, oracle: str) -> None:
-    report = await examine(tasks_root, "Sound", changed={"oracle": oracle})
+    report = await examine(tasks_root, "sound:Sound", changed={"oracle": oracle})
     importable = {"declaration.importable"} if oracle.startswith("nowhere") else set()
     assert failed(report) == {"episodes.oracle", "rewards.oracle"} | importable
 
 
 async def test_a_class_that_cannot_be_imported_is_reported(tasks_root: Path) -> None:
-    report = await examine(tasks_root, "Sound", changed={"entry_point": "nowhere:Game"})
+    report = await examine(tasks_root, "sound:Sound", changed={"entry_point": "nowhere:Game"})
     first = report.results[0]
     assert (first.name, first.status) == ("declaration.importable", "failed")
     assert "Cannot import nowhere:Game" in first.detail
 
 
 async def test_task_sets_are_read(tasks_root: Path) -> None:
-    report = await examine(tasks_root, "Sound", changed={"default_tasks": "gone"})
+    report = await examine(tasks_root, "sound:Sound", changed={"default_tasks": "gone"})
     assert failed(report) == {"declaration.task_sets"}
 
 
 async def test_success_out_of_reach_is_a_failure(tasks_root: Path) -> None:
-    report = await examine(tasks_root, "Sound", task_changes={"success": 2.0})
+    report = await examine(tasks_root, "sound:Sound", task_changes={"success": 2.0})
     assert failed(report) == {"declaration.task_rewards", "rewards.oracle"}
 
 
 async def test_a_fingerprint_that_never_changes_is_a_note(tasks_root: Path) -> None:
-    report = await examine(tasks_root, "ConstantFingerprint")
+    report = await examine(tasks_root, "memories:ConstantFingerprint")
     assert report.passed, report.listing()
     (noted,) = (item for item in report.results if item.detail)
     assert noted.name == "fingerprint.moves"
 
 
 async def test_what_hangs_is_a_failure(tasks_root: Path) -> None:
-    report = await examine(tasks_root, "HangsWhenUnused", patience=0.2)
+    report = await examine(tasks_root, "leftovers:HangsWhenUnused", patience=0.2)
     assert failed(report) == {"state.close_unused", "state.step_before_reset"}
     assert "did not come to an end within 2 s" in report.failures[0].detail
 
 
 async def test_the_oracle_can_be_tried_on_every_task(tasks_root: Path) -> None:
-    report = await examine(tasks_root, "NeverPleased", sample=1, every_oracle=True)
+    report = await examine(tasks_root, "verdicts:NeverPleased", sample=1, every_oracle=True)
     (failure,) = report.failures
     assert len(failure.detail.splitlines()) == 4
 
 
 async def test_the_sample_is_chosen_by_the_seed(tasks_root: Path) -> None:
-    reports = [await examine(tasks_root, "Sound", sample=2, seed=seed) for seed in (1, 1)]
+    reports = [await examine(tasks_root, "sound:Sound", sample=2, seed=seed) for seed in (1, 1)]
     assert reports[0] == reports[1]
     assert len(reports[0].task_ids) == 2
 
 
 async def test_the_report_is_json(tasks_root: Path) -> None:
-    report = await examine(tasks_root, "SilentOpening")
+    report = await examine(tasks_root, "episodes:SilentOpening")
     told = json.loads(json.dumps(report.to_json()))
     assert told["passed"] is False
     assert told["counts"] == {"passed": len(report.results) - 1, "failed": 1}
@@ -236,4 +242,4 @@ async def test_the_report_is_json(tasks_root: Path) -> None:
 )
 async def test_a_mistake_of_the_caller_is_raised(tasks_root: Path, wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        await examine(tasks_root, "Sound", **wrong)
+        await examine(tasks_root, "sound:Sound", **wrong)

@@ -96,3 +96,9 @@ async def carry_out(
     engine.open(resume=resume)
     await engine.run()
     return reported
+
+
+def essence(trajectory: Trajectory) -> dict[str, Any]:
+    """Return what of an episode does not depend on when and how fast it was played."""
+    turns = {"__all__": {"model_s", "env_s"}}
+    return trajectory.model_dump(exclude={"started_at": True, "run_id": True, "turns": turns})

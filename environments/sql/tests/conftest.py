@@ -163,8 +163,8 @@ def mariadb() -> Iterator[Server]:
         data, port = folder / "data", _free_port()
         start = folder / "start.sql"
         start.write_text(
-            "CREATE USER admin@localhost IDENTIFIED BY 'pw'; "
-            "GRANT ALL ON *.* TO admin@localhost WITH GRANT OPTION;"
+            "CREATE USER admin@localhost IDENTIFIED BY 'pw';\n"
+            "GRANT ALL ON *.* TO admin@localhost WITH GRANT OPTION;\n"
         )
         start.chmod(0o644)
         _as_server_user(install, "--no-defaults", f"--datadir={data}", "--skip-test-db")
@@ -247,8 +247,8 @@ def _await_connection(process: "subprocess.Popen[bytes]", url: str, log: Path) -
         try:
             engine.connect().close()
         except exc.OperationalError:
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, log.read_text()
+            assert process.poll() is None, log.read_text()[-2000:]
+            assert time.monotonic() < deadline, log.read_text()[-2000:]
             time.sleep(0.05)  # between two tries to reach a server that is starting
         else:
             engine.dispose()

@@ -100,12 +100,14 @@ DEPARTMENTS = (
     *("Neurology", "Orthopedics", "Pediatrics"),
 )
 
+# Some codes stand below another letter than their own: the tree is in the parents, not in the
+# spelling.
 CODES: tuple[Row, ...] = (
     ("C", None, "Circulatory diseases"),
     ("C1", "C", "Hypertension"),
     ("C11", "C1", "Essential hypertension"),
     ("C12", "C1", "Secondary hypertension"),
-    ("C121", "C12", "Renal hypertension"),
+    ("K1", "C12", "Renal hypertension"),
     ("C122", "C12", "Endocrine hypertension"),
     ("C2", "C", "Heart disease"),
     ("C21", "C2", "Angina"),
@@ -123,7 +125,7 @@ CODES: tuple[Row, ...] = (
     ("E1", "E", "Diabetes"),
     ("E11", "E1", "Type 1 diabetes"),
     ("E12", "E1", "Type 2 diabetes"),
-    ("E121", "E12", "Type 2 diabetes with kidney damage"),
+    ("K2", "E12", "Type 2 diabetes with kidney damage"),
     ("E122", "E12", "Type 2 diabetes with eye damage"),
     ("E2", "E", "Thyroid disorders"),
     ("E21", "E2", "Hypothyroidism"),
@@ -137,6 +139,7 @@ CODES: tuple[Row, ...] = (
     ("M111", "M11", "Osteoarthritis of the knee"),
     ("M112", "M11", "Osteoarthritis of the hip"),
     ("M12", "M1", "Rheumatoid arthritis"),
+    ("E3", "M1", "Gouty arthritis"),
     ("M2", "M", "Back pain"),
     ("N", None, "Nervous system diseases"),
     ("N1", "N", "Headache"),
