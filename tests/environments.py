@@ -1,5 +1,6 @@
 """Small environments for the tests of the core, and the tasks they play."""
 
+import asyncio
 import base64
 import json
 import threading
@@ -22,6 +23,7 @@ from agentgym import (
     Tool,
     ToolEnvironment,
     ToolError,
+    Transition,
     call,
     tool,
 )
@@ -122,6 +124,14 @@ def write_counter_tasks(folder: Path, count: int) -> Path:
     lines = [json.dumps(counter_task(number).model_dump()) for number in range(1, count + 1)]
     path.write_text("\n".join(lines) + "\n")
     return path
+
+
+class PacedEnvironment(CounterEnvironment):
+    """A counter whose every step takes a moment."""
+
+    async def step(self, action: Action) -> Transition:
+        await asyncio.sleep(0.005)
+        return await super().step(action)
 
 
 class BlockingEnvironment(CounterEnvironment):

@@ -41,16 +41,15 @@ def make_agent(name: str, env_spec: EnvSpec) -> Agent:
         UnknownNameError: There is no such agent.
         UsageError: The oracle of an environment that has none, or an unreadable script.
     """
-    kind, _, argument = name.partition(":")
-    match kind:
-        case "null":
+    match name.partition(":"):
+        case "null", "", _:
             return NullAgent()
-        case "random":
+        case "random", "", _:
             return RandomAgent()
-        case "oracle":
+        case "oracle", "", _:
             return OracleAgent(env_spec)
-        case "scripted" if argument:
-            return ScriptedAgent(Path(argument))
+        case "scripted", _, path if path:
+            return ScriptedAgent(Path(path))
         case _:
             raise UnknownNameError("agent", name, NAMES)
 
@@ -77,10 +76,12 @@ def make_llm(settings: AgentSettings) -> Agent:
 
 def _endpoint(settings: AgentSettings) -> tuple[str, str | None, str]:
     """Return the URL, the key and the model's name at an OpenAI-compatible endpoint."""
-    key = os.environ.get(KEY)
+    key = os.environ.get(KEY, "").strip() or None  # files that hold keys end in a newline
+    if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
+        raise UsageError(f"{KEY} holds what no key does.", remedy="Set it to the key alone.")
     if settings.base_url is not None:
         return settings.base_url, key, settings.model
-    if not key:
+    if key is None:
         raise UsageError(
             f"{KEY} is not set.", remedy="Set it, or name another endpoint with --base-url."
         )

@@ -71,13 +71,12 @@ class _LlmPlayer(Player):
         self._format = action_format
         self._memory = memory
         self._model = model
-        self._standing = Message(
-            role="system", content=_standing_words(settings.system, brief.limits)
-        )
+        words = _standing_words(settings.system, brief.limits)
+        self._standing = [Message(role="system", content=words)] if words else []
 
     async def act(self, observation: Observation) -> Decision:
         self._memory.observed(observation)
-        conversation = [self._standing, *self._memory.conversation()]
+        conversation = [*self._standing, *self._memory.conversation()]
         messages, tools = self._format.request_parts(conversation, observation.tools)
         completion = await self._client.complete(
             ChatRequest(
@@ -103,7 +102,7 @@ class _LlmPlayer(Player):
 def _standing_words(system: str | None, limits: Limits) -> str:
     """Return what is said before everything: the person's own words and the limits."""
     allowed = [
-        f"{amount:g} {unit}"
+        f"{amount:,} {unit}" if isinstance(amount, int) else f"{amount:g} {unit}"
         for amount, unit in (
             (limits.turns, "turns"),
             (limits.tokens, "tokens"),

@@ -1,5 +1,6 @@
 """The `agentgym` command: one line and exit code 2 for a person's mistake, never a traceback."""
 
+import io
 import sys
 import traceback
 from typing import Annotated
@@ -48,7 +49,8 @@ app.command("doctor")(doctor)
 
 def main() -> None:
     """Run the command; the entry point of the `agentgym` script."""
-    sys.stdout.reconfigure(errors="backslashreplace")  # for terminals that are not UTF-8
+    if isinstance(sys.stdout, io.TextIOWrapper):  # its terminal or file may not be UTF-8
+        sys.stdout.reconfigure(errors="backslashreplace")
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     debug = len(arguments) < len(sys.argv) - 1
     try:

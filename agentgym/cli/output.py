@@ -55,7 +55,7 @@ def print_facts(facts: Mapping[str, object]) -> None:
 
 
 def plain(text: str, keep: str = "\n\t") -> str:
-    """Return text with control, format and separator characters written out, as in `\\x1b`.
+    """Return text with control, format and separator characters written as escapes.
 
     Args:
         text: Whatever somebody else wrote.

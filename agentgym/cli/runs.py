@@ -9,6 +9,7 @@ import typer
 
 from agentgym.cli.options import EnvArgs, StoreOption, environment_options
 from agentgym.cli.output import JsonFlag, print_json, print_table, print_text
+from agentgym.errors import UnknownNameError, UsageError
 
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's id.")]
 
@@ -109,20 +110,18 @@ def replay(
     async def until_difference() -> list[Replayed]:
         done = []
         async for item in replay_run(
-            record, chosen(), tasks=tasks, env_options=environment_options(env_arg)
+            record, chosen, tasks=tasks, env_options=environment_options(env_arg)
         ):
             done.append(item)
             if item.difference is not None:
                 break
         return done
 
-    def chosen() -> Iterator[Trajectory]:
-        return (t for t in opened.trajectories(run) if not task or t.key.task_id in task)
-
     with contextlib.closing(TrajectoryStore.open(store, create=False)) as opened:
         record = opened.get_run(run)
         for unknown in set(task or ()).difference(record.task_ids):
             raise UnknownNameError("task", unknown, record.task_ids)
+        chosen = (t for t in opened.trajectories(run) if not task or t.key.task_id in task)
         done = asyncio.run(until_difference())
     difference = next((item for item in done if item.difference is not None), None)
     skipped = [item for item in done if item.skipped is not None]

@@ -76,7 +76,7 @@ def _text(message: Message) -> str:
 def _print_said(who: str, text: str) -> None:
     """Print one line beside who said it, more below and indented."""
     if "\n" in text:
-        print_text(f"{who}\n{indent(text, _INDENT, lambda line: True)}")
+        print_text(f"{who}\n{indent(text, _INDENT)}")
     else:
         print_text(f"{who} {text}")
 

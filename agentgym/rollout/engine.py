@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from datetime import UTC, datetime
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
-from tenacity.wait import wait_exponential_jitter
+from tenacity.wait import wait_exponential, wait_random
 
 from agentgym.agents.base import Brief
 from agentgym.env import Environment, blame
@@ -26,6 +26,7 @@ log = logging.getLogger("agentgym")
 
 Listener = Callable[[Trajectory], None]
 CLOSE_TIMEOUT = 30.0
+LONGEST_WAIT = 30.0
 
 
 class Engine:
@@ -111,7 +112,7 @@ class Engine:
             async for again in AsyncRetrying(
                 retry=retry_if_exception(_worth_retrying),
                 stop=stop_after_attempt(self._plan.attempts),
-                wait=_Wait(self._plan.backoff),
+                wait=_wait(self._plan.backoff),
                 reraise=True,
             ):
                 with again:
@@ -202,17 +203,17 @@ def _worth_retrying(error: BaseException) -> bool:
     return isinstance(error, EpisodeError) and error.retryable
 
 
-class _Wait(wait_exponential_jitter):
-    """Wait what the server asked for, else exponentially longer, with jitter."""
+def _wait(backoff: float) -> Callable[[RetryCallState], float]:
+    """Return how long to wait: what the server asked for, else exponentially, with jitter."""
+    longer = wait_exponential(multiplier=backoff, max=LONGEST_WAIT) + wait_random(0.0, backoff)
 
-    def __init__(self, backoff: float) -> None:
-        super().__init__(initial=backoff, max=30.0, jitter=backoff)
-
-    def __call__(self, retry_state: RetryCallState) -> float:
-        error = retry_state.outcome.exception() if retry_state.outcome else None
+    def wait(state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
         if isinstance(error, ModelRateLimitedError) and error.retry_after is not None:
             return error.retry_after
-        return super().__call__(retry_state)
+        return longer(state)
+
+    return wait
 
 
 def _fault(error: EpisodeError, attempt: int, fatal: bool) -> Fault:

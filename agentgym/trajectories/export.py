@@ -177,19 +177,30 @@ _WRITERS: dict[str, Callable[[Iterable[Trajectory], BinaryIO], int]] = {
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of `path` when the block ends well."""
+    """Open a file that takes the place of `path` when the block ends well.
+
+    A device or pipe, such as /dev/stdout, is written to and never replaced; behind a link, the
+    file it points to is replaced.
+    """
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        with _unwritable(path), path.open("wb") as file:
+            yield file
+        return
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        file = temporary.open("wb")
-    except OSError as error:
-        raise UsageError(f"Cannot write {path}: {error.strerror}.", remedy=_ELSEWHERE) from error
-    try:
-        with file:
+        with _unwritable(path), temporary.open("wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        raise UsageError(f"Cannot write {path}: {error.strerror}.", remedy=_ELSEWHERE) from error
+            temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _unwritable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"Cannot write {path}: {error.strerror}.", remedy=_ELSEWHERE) from error

@@ -5,6 +5,7 @@
 
 import asyncio
 import json
+import resource
 import sys
 from itertools import count
 from pathlib import Path
@@ -24,7 +25,7 @@ _EVERY = 10  # episodes between two looks at the children
 
 
 def main(env: str, episodes: int) -> None:
-    """Play and print one JSON object, in MB."""
+    """Play and print one JSON object: memory in MB, and CPU."""
     made = _sql_plan(episodes) if env == "sql" else _ledger_plan(episodes)
     before = own_memory("VmRSS")
     children: list[tuple[float, int]] = [(0.0, 0)]
@@ -37,6 +38,7 @@ def main(env: str, episodes: int) -> None:
     with scratch() as folder, TrajectoryStore.open(folder / "runs.db") as store:
         engine = Engine(made, store, on_episode=look)
         engine.open()
+        cpu = _cpu_s()
         asyncio.run(engine.run())
     most, processes = max(children)
     found = {
@@ -44,6 +46,7 @@ def main(env: str, episodes: int) -> None:
         "peak": own_memory("VmHWM"),
         "children": most,
         "processes": processes,
+        "cpu_ms": (_cpu_s() - cpu) * 1e3 / episodes,
     }
     sys.stdout.write(json.dumps(found))
 
@@ -69,6 +72,12 @@ def children_memory() -> tuple[float, int]:
     }
     sizes = [_field(Path(f"/proc/{pid}/smaps_rollup"), "Pss") for pid in pids]
     return sum(sizes), len(sizes)
+
+
+def _cpu_s() -> float:
+    """Return CPU seconds of this process and of its children that have ended."""
+    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def _field(path: Path, name: str) -> float:

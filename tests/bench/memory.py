@@ -15,7 +15,7 @@ _LIMIT_S = 120
 
 
 def measure(effort: Effort) -> Findings:
-    """Memory of the process itself and of its children."""
+    """Memory and CPU of the process itself and of its children."""
     if not Path("/proc/self/smaps_rollup").exists():
         yield Skipped("memory", "needs Linux's /proc")
         return
@@ -25,6 +25,8 @@ def measure(effort: Effort) -> Findings:
         what = f"{env}, {episodes} episodes at concurrency {CONCURRENCY}"
         yield Figure(f"{what}, peak", "MB", [run["peak"] for run in runs], aim=120)
         yield Figure(f"{env}, before the run", "MB", [run["before"] for run in runs], kind="floor")
+        cpu = [run["cpu_ms"] for run in runs]
+        yield Figure(f"{env}, CPU an episode, child processes included", "ms", cpu)
         if any(run["processes"] for run in runs):
             workers = [run["children"] for run in runs]
             yield Figure(f"{env}, its child processes together, peak", "MB", workers)

@@ -3,10 +3,14 @@
 import random
 import sqlite3
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from agentgym.types import Task
 from agentgym_sql.env import SqlEnvironment
+
+Kind: TypeAlias = Literal["query", "mutation"]
+KINDS: dict[Kind, str] = {"query": "read-only", "mutation": "writable"}
+"""How a task of each kind opens its database."""
 
 MILLION = 1_000_000
 SELECT = "SELECT status, COUNT(*), SUM(amount) FROM orders GROUP BY status"
@@ -41,7 +45,7 @@ def build(path: Path, size_bytes: int) -> Path:
     return path
 
 
-def task(path: Path, kind: Literal["query", "mutation"] = "query") -> Task[Any, Any]:
+def task(path: Path, kind: Kind = "query") -> Task[Any, Any]:
     """Return a task on a database file; a mutation's is opened writable."""
     gold = SELECT if kind == "query" else WRITE
     return SqlEnvironment.task_type.model_validate(

@@ -33,7 +33,9 @@ def to_json(results: Results, effort: Effort, wall_s: float) -> dict[str, Any]:
             "python": platform.python_version(),
         },
         "packages": {name: version(name) for name in _PACKAGES},
-        "figures": [{"topic": t, **item.to_json()} for t, item in found if isinstance(item, Figure)],
+        "figures": [
+            {"topic": t, **item.to_json()} for t, item in found if isinstance(item, Figure)
+        ],
         "skipped": [
             {"topic": t, **item.to_json()} for t, item in found if isinstance(item, Skipped)
         ],

@@ -6,7 +6,6 @@ import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
 
 from agentgym.types import call
 from agentgym_sql.env import SqlEnvironment
@@ -17,8 +16,6 @@ from tests.bench.playing import scratch
 SIZES_MB = (0.05, 1, 8, 40)
 RESETS = 10
 _HASHED_MB = 8  # hashing more takes seconds and shows nothing new
-
-_KINDS: dict[str, Literal["query", "mutation"]] = {"read-only": "query", "writable": "mutation"}
 
 
 def measure(effort: Effort) -> Findings:
@@ -37,7 +34,7 @@ def measure(effort: Effort) -> Findings:
 async def _resets(path: Path, size: str, effort: Effort) -> list[Figure]:
     environment = SqlEnvironment()
     figures = []
-    for name, kind in _KINDS.items():
+    for kind, name in orders.KINDS.items():
         task = orders.task(path, kind)
         await environment.reset(task, seed=0)
         times = []

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -11,80 +11,82 @@ import sqlalchemy as sa
 
 from agentgym.types import call
 from agentgym_sql.env import SqlEnvironment
-from tests import servers
 from tests.bench import orders
 from tests.bench.figures import Effort, Figure, Findings, Skipped
+from tests.bench.mariadb import mariadb_server
 from tests.bench.playing import scratch
-from tests.bench.sql import percentile
+from tests.bench.sql import Run, percentile, timed_by_turns
+from tests.servers import postgres_server
 
 ROUNDS = 200
 RESETS = 5
 SIZE_BYTES = 1_000_000
 STATEMENT = "SELECT 1"
 
-_SERVERS: dict[str, tuple[str, Callable[[], AbstractContextManager[str]]]] = {
-    "PostgreSQL": ("postgresql+psycopg", servers.postgres_server),
-    "MariaDB": ("mysql+pymysql", servers.mariadb_server),
+_SERVERS: dict[str, tuple[Callable[[], AbstractContextManager[str]], str, str]] = {
+    "PostgreSQL": (postgres_server, "postgresql+psycopg", "postgres"),
+    "MariaDB": (mariadb_server, "mysql+pymysql", "mysql"),
 }
 
 
 def measure(effort: Effort) -> Findings:
     """Wall time of a statement and of a reset, on each server that can be started."""
-    for name, (driver, server) in _SERVERS.items():
+    for name, (server, driver, database) in _SERVERS.items():
         try:
-            with scratch() as folder, server() as url:
+            with scratch() as folder, server() as given:
+                url = sa.make_url(given).set(drivername=driver, database=database)
                 path = orders.build(folder / "orders.sqlite", SIZE_BYTES)
-                yield from asyncio.run(_environment(name, url, path, effort))
-                yield _raw(name, sa.make_url(url).set(drivername=driver), effort)
+                yield from asyncio.run(_server(name, url, path, effort))
         except (pytest.skip.Exception, pytest.fail.Exception) as missing:
             yield Skipped(name, str(missing.msg))
 
 
-async def _environment(name: str, url: str, path: Path, effort: Effort) -> list[Figure]:
-    environment = SqlEnvironment(url=url)
-    figures = []
+async def _server(name: str, url: sa.URL, path: Path, effort: Effort) -> list[Figure]:
+    environment = SqlEnvironment(url=url.render_as_string(hide_password=False))
     try:
-        for kind in ("query", "mutation"):
-            task = orders.task(path, kind)
-            await environment.reset(task, seed=0)
-            resets = []
-            for _ in range(effort.of(RESETS)):
-                started = time.perf_counter()
-                await environment.reset(task, seed=0)
-                resets.append((time.perf_counter() - started) * 1e3)
-            figures.append(Figure(f"{name}: reset for a {kind}, 1 MB", "ms", resets))
-        figures.append(await _steps(name, environment, effort))
+        resets = [await _resets(name, kind, environment, path, effort) for kind in orders.KINDS]
+        return [*resets, *await _statements(name, environment, url, effort)]
     finally:
         await environment.close()
-    return figures
 
 
-async def _steps(name: str, environment: SqlEnvironment, effort: Effort) -> Figure:
-    values = []
-    for _ in range(effort.repetitions):
-        times = []
-        for _ in range(effort.of(ROUNDS)):
-            started = time.perf_counter()
-            await environment.step(call("execute", sql=STATEMENT))
-            times.append(time.perf_counter() - started)
-        values.append(percentile(times, 50) * 1e6)
-    return Figure(f"{name}: {STATEMENT} by env.step, p50", "us", values)
+async def _resets(
+    name: str, kind: orders.Kind, environment: SqlEnvironment, path: Path, effort: Effort
+) -> Figure:
+    task = orders.task(path, kind)
+    await environment.reset(task, seed=0)
+    times = []
+    for _ in range(min(effort.of(RESETS), RESETS)):
+        started = time.perf_counter()
+        await environment.reset(task, seed=0)
+        times.append((time.perf_counter() - started) * 1e3)
+    return Figure(f"{name}, 1 MB: reset, {orders.KINDS[kind]}", "ms", times)
 
 
-def _raw(name: str, url: sa.URL, effort: Effort) -> Figure:
-    values = []
+async def _statements(
+    name: str, environment: SqlEnvironment, url: sa.URL, effort: Effort
+) -> list[Figure]:
     engine = sa.create_engine(url)
+    action = call("execute", sql=STATEMENT)
     with engine.connect() as connection:
         cursor = connection.connection.cursor()
-        for _ in range(effort.repetitions):
-            times = list(_timed(lambda: cursor.execute(STATEMENT), effort.of(ROUNDS)))
-            values.append(percentile(times, 50) * 1e6)
+
+        async def raw() -> None:
+            cursor.execute(STATEMENT)
+            cursor.fetchall()
+
+        ways: dict[str, Run] = {"the driver": raw, "env.step": lambda: environment.step(action)}
+        repetitions = [
+            await timed_by_turns(ways, effort.of(ROUNDS)) for _ in range(effort.repetitions)
+        ]
     engine.dispose()
-    return Figure(f"{name}: {STATEMENT} by the driver, p50", "us", values, kind="floor")
-
-
-def _timed(run: Callable[[], object], rounds: int) -> Iterator[float]:
-    for _ in range(rounds):
-        started = time.perf_counter()
-        run()
-        yield time.perf_counter() - started
+    return [
+        Figure(
+            f"{name}, {STATEMENT}: {way}, p{percent}",
+            "us",
+            [percentile(times[way], percent) * 1e6 for times in repetitions],
+            kind="floor" if way == "the driver" else "figure",
+        )
+        for way in ways
+        for percent in (50, 95)
+    ]

@@ -6,8 +6,8 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +44,6 @@ async def test_resuming_what_does_not_exist_begins_it(store: TrajectoryStore) ->
 
 async def test_only_what_is_missing_is_played(store: TrajectoryStore) -> None:
     plan = plan_of(6, epochs=2, concurrency=1)
-    engine = Engine(plan, store, on_episode=lambda trajectory: left.append(1))
-    left: list[int] = []
-    engine.open()
     played = 0
 
     def stop_after_four(trajectory: object) -> None:
@@ -56,7 +53,7 @@ async def test_only_what_is_missing_is_played(store: TrajectoryStore) -> None:
             engine.drain()
 
     engine = Engine(plan, store, on_episode=stop_after_four)
-    engine.open(resume=True)
+    engine.open()
     await engine.run()
     before = {trajectory.key: essence(trajectory) for trajectory in store.trajectories("run")}
     assert len(before) == 4
@@ -117,6 +114,7 @@ async def test_another_run_is_not_gone_on_with(
 ) -> None:
     settings: dict[str, Any] = {"epochs": 2, "limits": Limits(turns=6)}
     await carry_out(plan_of(3, _Configured(model="a"), **settings), store)
+    changes = dict(changes)
     agent: Agent = changes.pop("agent", _Configured(model="a"))
     tasks = list(changes.pop("tasks", task_set(3)))
     changed = plan_of(tasks, agent, **(settings | changes))
@@ -159,9 +157,9 @@ from agentgym.trajectories.store import TrajectoryStore
 from tests.environments import COUNTER
 
 database, tasks, epochs = sys.argv[1:]
-register(COUNTER)
+spec = register(COUNTER.model_copy(update={"entry_point": "tests.environments:PacedEnvironment"}))
 plan = Plan(
-    env_spec=COUNTER, tasks=load_tasks(COUNTER, tasks), agent=RandomAgent(), epochs=int(epochs),
+    env_spec=spec, tasks=load_tasks(spec, tasks), agent=RandomAgent(), epochs=int(epochs),
     concurrency=8, run_id="run",
 )
 def report(trajectory):
@@ -185,17 +183,19 @@ def start(database: Path, tasks: Path, epochs: int) -> subprocess.Popen[str]:
     )
 
 
-def read_reports(process: subprocess.Popen[str], wanted: Callable[[int], bool]) -> Reported:
+def read_reports(process: subprocess.Popen[str], most: int = sys.maxsize) -> Reported:
     """Return whole reported lines until there are enough or the process ends."""
     assert process.stdout is not None
     reported: Reported = []
-    while wanted(len(reported)) and (line := process.stdout.readline()).endswith("\n"):
+    while len(reported) < most and (line := process.stdout.readline()).endswith("\n"):
         task_id, epoch = line.split()
         reported.append((task_id, int(epoch)))
     return reported
 
 
 def stored(database: Path) -> dict[tuple[str, int], str]:
+    if not database.exists():
+        return {}
     with TrajectoryStore.open(database, create=False) as store:
         return {
             (t.key.task_id, t.key.epoch): json.dumps(essence(t), sort_keys=True)
@@ -210,22 +210,19 @@ def test_a_run_killed_at_random_moments_ends_like_one_that_was_not(tmp_path: Pat
     rng = random.Random(20)
     reported: Reported = []
     for left in range(kills, 0, -1):
-        enough = rng.randint(0, (300 - len(reported)) // left)
         process = start(database, tasks, epochs)
-        now = read_reports(process, lambda count, enough=enough: count < enough)
-        process.send_signal(signal.SIGKILL)
-        now += read_reports(process, lambda count: True)  # told before it died
+        reported += read_reports(process, rng.randint(0, (300 - len(reported)) // (left + 1)))
+        time.sleep(rng.uniform(0.0, 0.01))  # any moment will do, not only that of a report
+        process.kill()
+        reported += read_reports(process)  # what it told before it died
         assert process.wait(60) == -signal.SIGKILL
-        reported += now
-        if enough:
-            assert set(reported) <= stored(database).keys()
+        assert set(reported) <= stored(database).keys()
 
-    process = start(database, tasks, epochs)
-    reported += read_reports(process, lambda count: True)
-    assert process.wait(60) == 0
-    other = start(whole, tasks, epochs)
-    read_reports(other, lambda count: True)
-    assert other.wait(60) == 0
+    for path in (database, whole):
+        process = start(path, tasks, epochs)
+        told = read_reports(process)
+        assert process.wait(60) == 0
+        reported += told if path == database else []
 
     assert len(reported) == len(set(reported))
     assert len(stored(whole)) == 300

@@ -1,5 +1,6 @@
 import io
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -163,3 +164,18 @@ def test_parquet_without_its_extra_says_how_to_get_it(
     with pytest.raises(MissingExtraError, match=r"\[parquet\]"):
         export_run(full, "r1", "parquet", tmp_path / "run.parquet")
     assert not list(tmp_path.glob("*run.parquet*"))
+
+
+def test_a_pipe_is_written_to_and_a_link_is_followed(full: TrajectoryStore, tmp_path: Path) -> None:
+    pipe, link, target = tmp_path / "pipe", tmp_path / "link", tmp_path / "target"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    assert export_run(full, "r1", "jsonl", pipe) == 3
+    assert os.read(reader, 1 << 20).count(b"\n") == 3
+    os.close(reader)
+    assert pipe.is_fifo()
+    target.write_text("before")
+    link.symlink_to(target)
+    export_run(full, "r1", "jsonl", link)
+    assert link.is_symlink()
+    assert len(list(read_jsonl(target))) == 3

@@ -1,6 +1,7 @@
 """Whether an OpenAI-compatible endpoint is there at all, asked once before a run."""
 
 import aiohttp
+from yarl import URL
 
 from agentgym.errors import UsageError
 
@@ -19,11 +20,14 @@ async def probe(base_url: str, *, api_key: str | None, timeout_s: float) -> None
         UsageError: It cannot be reached, or refuses the key.
     """
     limit = aiohttp.ClientTimeout(total=min(_LONGEST_SECONDS, timeout_s))
+    url = URL(base_url)
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     try:
         async with (
             aiohttp.ClientSession(timeout=limit, headers=headers, trust_env=True) as session,
-            session.get(f"{base_url.rstrip('/')}/models", allow_redirects=False) as response,
+            session.get(
+                url.joinpath("models").with_query(url.query), allow_redirects=False
+            ) as response,
         ):
             status = response.status
     except (aiohttp.ClientError, OSError, TimeoutError) as error:

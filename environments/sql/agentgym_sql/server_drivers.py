@@ -143,10 +143,11 @@ def _is_data_error(error: Exception) -> bool:
     )
 
 
-_DENIED = frozenset({1044, 1045, 1142, 1143, 1227, 1290, 1370, 1410, 1419})
+_DENIED = frozenset({1044, 1045, 1142, 1143, 1227, 1290, 1410, 1419})
 _BIG = frozenset({1037, 1038, 1041, 1114, 1153, 1301, 1317, 1927})
 _GONE = frozenset({0, 1053, 1077, 2006, 2013, 2014, 2055})
 _NAMES = re.compile(r" (?:to|for) user '[^']*'@'[^']*'")
+_NO_ROUTINE = 1370
 _IN_TRANSACTION = 1
 
 
@@ -243,6 +244,8 @@ class MySQL(Driver):
             return DatabaseLostError(f"The server closed the connection: {text}")
         if code == 1064 and ";" in sql.rstrip("; \t\r\n"):
             return StatementError("refused", SEVERAL_STATEMENTS)
+        if code == _NO_ROUTINE:
+            return StatementError("error", f"There is no such function here ({text}).")
         if code in _DENIED:
             return StatementError("refused", f"{NOT_ALLOWED[:-1]} ({text}).")
         return StatementError("too_big" if code in _BIG else "error", text)

@@ -194,6 +194,11 @@ class ServerSession(WorkerSession):
         self._place = place
         self._built = False
 
+    @property
+    def url(self) -> str:
+        """Where the session connects, as whom; a secret, though of no use beyond the session."""
+        return self._place.url
+
     async def save(self) -> SavedServer:
         """See `Session.save`."""
         async with self._lock:
