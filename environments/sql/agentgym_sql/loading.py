@@ -60,7 +60,9 @@ def load(engine: sa.Engine, path: Path) -> None:
         mysql = engine.dialect.name in ("mysql", "mariadb")
         loaded = [_define(source, metadata, table, found, mysql=mysql) for table in found]
         try:
-            with engine.connect() as connection:
+            # Names with a percent sign are escaped where the driver undoes it.
+            compiled = engine.execution_options(no_parameters=False)
+            with compiled.connect() as connection:
                 _fill(connection, source, metadata, loaded, mysql=mysql)
         except sa.exc.DBAPIError as error:
             reason = str(error.orig).strip().split("\n", 1)[0]
@@ -82,7 +84,7 @@ def _fill(
     with connection.begin():
         if mysql:
             mode = "STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO"
-            connection.exec_driver_sql(f"SET foreign_key_checks = 0, sql_mode = '{mode}'")
+            _run(connection, f"SET foreign_key_checks = 0, sql_mode = '{mode}'")
         metadata.create_all(connection)
         for one in loaded:
             for batch in _batches(source, one):
@@ -92,7 +94,11 @@ def _fill(
             if not mysql:
                 _advance_sequence(connection, one.target)
         if not mysql:
-            connection.exec_driver_sql("SET CONSTRAINTS ALL IMMEDIATE")
+            _run(connection, "SET CONSTRAINTS ALL IMMEDIATE")
+
+
+def _run(connection: sa.Connection, statement: str) -> None:
+    connection.exec_driver_sql(statement, execution_options={"no_parameters": True})
 
 
 def _define(
@@ -264,9 +270,10 @@ def _add_foreign_keys(
         action = actions.get(tuple(key.columns), "")
         # Data that breaks its own keys is as common in benchmarks as it is in the world.
         unchecked = "" if mysql else " NOT VALID"
-        connection.exec_driver_sql(
+        _run(
+            connection,
             f"ALTER TABLE {quote(child.name)} ADD FOREIGN KEY ({own}) "
-            f"REFERENCES {quote(parent.name)} ({its}){action}{unchecked}"
+            f"REFERENCES {quote(parent.name)} ({its}){action}{unchecked}",
         )
 
 
@@ -312,4 +319,4 @@ def _advance_sequence(connection: sa.Connection, table: sa.Table) -> None:
             statement = (
                 f"SELECT setval(pg_get_serial_sequence('{name}', '{column.name}'), {highest})"
             )
-            connection.exec_driver_sql(statement)
+            _run(connection, statement)

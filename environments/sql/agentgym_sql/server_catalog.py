@@ -1,5 +1,6 @@
 """What a server's database consists of: tables, keys, content hash."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -9,6 +10,9 @@ from sqlalchemy.engine.reflection import ObjectKind
 
 from agentgym_sql.fingerprint import digest, normal_sql, rows_digest
 from agentgym_sql.results import Column, ForeignKey, Table, Value
+
+# MySQL tells who made a view, which is another role in each session.
+_VIEW_HEAD = re.compile(r"^CREATE .*? VIEW .*? AS ", re.IGNORECASE | re.DOTALL)
 
 Rows = Callable[[str], Iterable[Sequence[Value]]]
 """Runs a query and gives its rows one by one."""
@@ -75,7 +79,8 @@ def _parts(connection: Connection, rows: Rows) -> Iterator[object]:
     yield from _keys(inspector)
     for view in inspector.get_view_names():
         text = inspector.get_view_definition(view) or ""
-        yield "view", view, normal_sql(text.replace(f"`{database}`.", ""))
+        text = _VIEW_HEAD.sub("", text.replace(f"`{database}`.", ""))
+        yield "view", view, normal_sql(text)
     quote = connection.dialect.identifier_preparer.quote_identifier
     for (_, table), columns in inspector.get_multi_columns(kind=ObjectKind.TABLE).items():
         for number, column in enumerate(columns):

@@ -84,7 +84,7 @@ class ServerBackend(Backend):
         self._pool = WorkerPool(SERVER, site_packages=True, max_idle=max_idle)
         self._admins = WorkerPool(ADMIN, site_packages=True, max_idle=0)
         self._admin: Worker | None = None
-        self._lock = asyncio.Lock()
+        self._locks: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
         self._owner = secrets.token_hex(4)
         self._numbers = count()
         self._saved: list[str] = []
@@ -137,7 +137,7 @@ class ServerBackend(Backend):
             EnvironmentLostError: The server or the worker died.
             EnvironmentTimeoutError: It took too long.
         """
-        async with self._lock:
+        async with self._turn():
             if self._admin is None:
                 worker = self._admins.take()
                 try:
@@ -161,6 +161,13 @@ class ServerBackend(Backend):
                 if not worker.alive:
                     self._admin = None
             return reply
+
+    def _turn(self) -> asyncio.Lock:
+        # A lock belongs to the event loop it was waited for in; a backend may outlive loops.
+        loop = asyncio.get_running_loop()
+        if self._locks is None or self._locks[0] is not loop:
+            self._locks = loop, asyncio.Lock()
+        return self._locks[1]
 
 
 class _Place(NamedTuple):

@@ -1,3 +1,4 @@
+import asyncio
 import hashlib
 import os
 import pwd
@@ -268,8 +269,23 @@ def server(request: pytest.FixtureRequest) -> Server:
     return running
 
 
+@pytest.fixture(scope="session")
+def postgres_backend(postgres: Server) -> Iterator[ServerBackend]:
+    backend, _ = open_server(postgres.url)
+    yield backend
+    asyncio.run(backend.close())
+
+
+@pytest.fixture(scope="session")
+def mariadb_backend(mariadb: Server) -> Iterator[ServerBackend]:
+    backend, _ = open_server(mariadb.url)
+    yield backend
+    asyncio.run(backend.close())
+
+
 @pytest.fixture
-async def servers(server: Server) -> AsyncIterator[ServerBackend]:
-    backend, _ = open_server(server.url)
-    async with backend:
-        yield backend
+def servers(server: Server, request: pytest.FixtureRequest) -> ServerBackend:
+    """Return the backend of the test's server, which all tests share."""
+    name = "postgres" if "postgresql" in server.url else "mariadb"
+    backend: ServerBackend = request.getfixturevalue(f"{name}_backend")
+    return backend

@@ -1,17 +1,16 @@
 """What an agent may try on a server: refused with a clear message, and without effect."""
 
-import os
 import resource
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, exc, make_url
+from sqlalchemy import Engine, create_engine, exc, make_url
 from sqlalchemy.pool import NullPool
 
 from agentgym_sql.results import StatementError
-from agentgym_sql.servers import ServerBackend, ServerSession, open_server
+from agentgym_sql.servers import ServerBackend, ServerSession
 
 
 async def refused(session: Any, run: Any, sql: str, *kinds: str) -> str:
@@ -26,18 +25,12 @@ async def refused(session: Any, run: Any, sql: str, *kinds: str) -> str:
     return caught.value.message
 
 
-@pytest.fixture
-async def postgres_backend(postgres: Any) -> AsyncIterator[ServerBackend]:
-    backend, _ = open_server(postgres.url)
-    async with backend:
-        yield backend
-
-
-@pytest.fixture
-async def mariadb_backend(mariadb: Any) -> AsyncIterator[ServerBackend]:
-    backend, _ = open_server(mariadb.url)
-    async with backend:
-        yield backend
+@pytest.fixture(autouse=True)
+def _no_file_written() -> Iterator[None]:
+    written = Path("/tmp/agentgym-attack")
+    assert not written.exists()
+    yield
+    assert not written.exists()
 
 
 @pytest.mark.parametrize("writable", [False, True])
@@ -211,7 +204,6 @@ async def test_mariadb_reaches_nothing_beyond_the_database(
 ) -> None:
     async with await mariadb_backend.open(shop, writable=writable) as session:
         await refused(session, run, sql, "refused", "error")
-    assert not os.path.lexists("/tmp/agentgym-attack")
 
 
 async def test_helpful_statements_are_allowed(
@@ -230,6 +222,12 @@ async def test_helpful_statements_are_allowed(
                 assert (await run(session, sql)).rows, sql
 
 
+def _execute(engine: Engine, statements: list[str]) -> None:
+    with engine.connect() as connection:
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+
+
 def wall(session: ServerSession, sql: str, *before: str, **parts: str) -> str:
     """Try a statement as the session's role without the gate; return the server's refusal."""
     url = make_url(session.url).set(**parts)  # type: ignore[arg-type]
@@ -239,10 +237,8 @@ def wall(session: ServerSession, sql: str, *before: str, **parts: str) -> str:
         isolation_level="AUTOCOMMIT",
         execution_options={"no_parameters": True},
     )
-    with pytest.raises(exc.DBAPIError) as caught, engine.connect() as connection:
-        for statement in before:
-            connection.exec_driver_sql(statement)
-        connection.exec_driver_sql(sql)
+    with pytest.raises(exc.DBAPIError) as caught:
+        _execute(engine, [*before, sql])
     return str(caught.value.orig)
 
 
@@ -276,12 +272,9 @@ async def test_behind_the_gate_the_postgres_role_can_do_no_more(
             off = "SET default_transaction_read_only = off"
             for sql in ("DELETE FROM customer", "CREATE TABLE t (a int)"):
                 assert "denied" in wall(session, sql, off)
-        for database in ("postgres", "template1", make_url(other.url).database or ""):
-            if database in ("postgres", "template1"):
-                continue  # open to every role by the server's own defaults
-            assert "denied" in wall(session, "SELECT 1", database=database)
+        elsewhere = make_url(other.url).database or ""
+        assert "denied" in wall(session, "SELECT 1", database=elsewhere)
         assert (await run(other, "SELECT count(*) FROM customer")).rows == [(3,)]
-    assert not os.path.lexists("/tmp/agentgym-attack")
 
 
 @pytest.mark.parametrize("writable", [False, True])
@@ -312,7 +305,6 @@ async def test_behind_the_gate_the_mariadb_role_can_do_no_more(
             message = wall(session, sql)
             assert any(word in message for word in ("denied", "not allowed", "disabled")), message
         assert (await run(other, "SELECT count(*) FROM customer")).rows == [(3,)]
-    assert not os.path.lexists("/tmp/agentgym-attack")
 
 
 async def test_settings_of_the_server_do_not_change_with_the_agents(
