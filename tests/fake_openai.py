@@ -190,12 +190,13 @@ class FakeOpenAI:
         await self.stop()
 
     async def _models(self, request: web.Request) -> web.Response:
+        if (refused := self._refused(request)) is not None:
+            return refused
         return web.json_response({"object": "list", "data": [{"id": "fake", "object": "model"}]})
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
-        if self._key and request.headers.get("Authorization") != f"Bearer {self._key}":
-            said = request.headers.get("Authorization", "none")
-            return _error(401, f"Incorrect API key provided: {said}.", "invalid_api_key")
+        if (refused := self._refused(request)) is not None:
+            return refused
         body: Body = await request.json()
         self.requests.append(body)
         self.headers.append(request.headers)
@@ -210,6 +211,12 @@ class FakeOpenAI:
         if reply is None:
             return _error(400, "The script has no further answer.", "script_exhausted")
         return web.json_response(reply.to_wire(number, body["model"]))
+
+    def _refused(self, request: web.Request) -> web.Response | None:
+        said = request.headers.get("Authorization", "none")
+        if self._key is None or said == f"Bearer {self._key}":
+            return None
+        return _error(401, f"Incorrect API key provided: {said}.", "invalid_api_key")
 
     def _draw(self, body: Body) -> Fault | None:
         if self._first:

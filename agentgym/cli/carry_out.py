@@ -80,6 +80,15 @@ async def _carry_out(
     return CarriedOut(results, interrupted=False)
 
 
+def first_error(store: TrajectoryStore, results: Sequence[RunResult]) -> str | None:
+    """Return what broke the first episode that ended in an error; None where none did."""
+    for result in results:
+        for row in store.summaries(result.run_id):
+            if row.status == "error":
+                return store.get(result.run_id, row.key).faults[-1].message
+    return None
+
+
 @contextlib.contextmanager
 def _draining(engine: Engine, run_id: str) -> Iterator[None]:
     """Let the first Ctrl-C drain the engine, and the second one stop at once."""

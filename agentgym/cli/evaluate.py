@@ -76,7 +76,7 @@ def evaluate(
 ) -> None:
     """Evaluate agents on an environment; exit code 1 where episodes ended in errors."""
     from agentgym.agents.factory import make_agents
-    from agentgym.cli.carry_out import carry_out, report
+    from agentgym.cli.carry_out import carry_out, first_error, report
     from agentgym.rollout.plan import Plan, new_run_id
     from agentgym.trajectories.store import TrajectoryStore
 
@@ -126,6 +126,7 @@ def evaluate(
     ]
     with contextlib.closing(TrajectoryStore.open(store)) as opened:
         done = carry_out(plans, opened, run_id=run_id, resume=resume, quiet=as_json)
+        why = first_error(opened, done.results)
     if as_json:
         objects = [result.model_dump(mode="json") for result in done.results]
         print_json(objects[0] if len(plans) == 1 else {"runs": objects})
@@ -133,8 +134,11 @@ def evaluate(
         report(done.results, store=store)
     if done.interrupted:
         raise typer.Exit(130)
-    errored = sum(result.errored for result in done.results)
-    if errored:
-        again = f"--run-id {shlex.quote(run_id)} --resume"
-        print_text(f"{errored} episodes ended in errors; {again} plays them again.", to_stderr=True)
+    if why is not None:
+        count = sum(result.errored for result in done.results)
+        print_text(
+            f"{count} episodes ended in errors, the first in: {why}\n"
+            f"Play them again with --run-id {shlex.quote(run_id)} --resume",
+            to_stderr=True,
+        )
         raise typer.Exit(1)

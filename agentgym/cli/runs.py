@@ -10,6 +10,7 @@ import typer
 from agentgym.cli.options import EnvArgs, StoreOption, environment_options
 from agentgym.cli.output import JsonFlag, print_json, print_table, print_text
 from agentgym.errors import UnknownNameError, UsageError
+from agentgym.types import Json
 
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's id.")]
 
@@ -138,10 +139,12 @@ def replay(
         )
     elif difference is not None and difference.difference is not None:
         found = difference.difference
+        path, stored, replayed = _narrowed(found.stored, found.replayed)
+        where = f" at {'.'.join(path)}" if path else ""
         print_text(
             f"{difference.key.task_id} epoch {difference.key.epoch}, turn {found.turn}: "
-            f"the {found.what} differs.\nstored:   {json.dumps(found.stored)}"
-            f"\nreplayed: {json.dumps(found.replayed)}"
+            f"the {found.what} differs{where}.\nstored:   {json.dumps(stored)}"
+            f"\nreplayed: {json.dumps(replayed)}"
         )
     else:
         turns = sum(item.turns for item in done)
@@ -150,6 +153,20 @@ def replay(
         typer.echo(f"{len(skipped)} episodes ended in errors and were not replayed.")
     if difference is not None:
         raise typer.Exit(1)
+
+
+def _narrowed(stored: Json, replayed: Json) -> tuple[tuple[str, ...], Json, Json]:
+    """Return the way to the first part that differs, and that part on both sides."""
+    parts: list[tuple[object, Json, Json]] = []
+    if isinstance(stored, dict) and isinstance(replayed, dict):
+        parts = [(key, stored[key], replayed[key]) for key in stored if key in replayed]
+    elif isinstance(stored, list) and isinstance(replayed, list):
+        parts = list(zip(range(len(stored)), stored, replayed, strict=False))
+    for name, old, new in parts:
+        if old != new:
+            path, *values = _narrowed(old, new)
+            return (str(name), *path), values[0], values[1]
+    return (), stored, replayed
 
 
 def export(

@@ -63,7 +63,8 @@ async def replay_run(
     env_spec = spec(run.env)
     known = _tasks_by_id(load_tasks(env_spec, tasks or run.tasks), run)
     redactor = Redactor.from_environ()  # what the store left out must not count as a difference
-    environment = make(env_spec.name, **{**run.env_options, **(env_options or {})})
+    with blame("making the environment"):
+        environment = make(env_spec.name, **{**run.env_options, **(env_options or {})})
     try:
         for trajectory in trajectories:
             yield await _replay(environment, redactor, trajectory, known[trajectory.key.task_id])

@@ -86,7 +86,7 @@ async def test_random_arguments_fit_their_schema(seed: int) -> None:
 
 
 async def test_random_play_follows_task_and_seed() -> None:
-    tools = seen(Tool(everything), *(Tool(tool.function) for tool in _counter_tools()))
+    tools = seen(Tool(everything), *CounterEnvironment().tools())
 
     async def play(told: Brief) -> list[Action]:
         return await acted(RandomAgent(), tools, told, turns=8)
@@ -96,12 +96,6 @@ async def test_random_play_follows_task_and_seed() -> None:
     assert await play(brief("a", 2)) != first
     assert await play(brief("b", 1)) != first
     assert len({action.tool_calls[0].name for action in first}) > 1
-
-
-def _counter_tools() -> list[Tool]:
-    return [
-        tool.bind(CounterEnvironment()) for tool in CounterEnvironment.declared_tools().values()
-    ]
 
 
 async def test_random_without_tools_says_a_word() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from agentgym.errors import AgentgymError
 from agentgym.types import call
 from agentgym_sql.env import SqlEnvironment
 from tests.bench import orders
@@ -39,6 +40,8 @@ def measure(effort: Effort) -> Findings:
                 yield from asyncio.run(_server(name, url, path, effort))
         except (pytest.skip.Exception, pytest.fail.Exception) as missing:
             yield Skipped(name, str(missing.msg))
+        except AgentgymError as error:
+            yield Skipped(name, f"broke off: {error}")
 
 
 async def _server(name: str, url: sa.URL, path: Path, effort: Effort) -> list[Figure]:

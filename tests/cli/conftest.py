@@ -47,7 +47,9 @@ class Command:
         self.environ |= {"HOME": str(folder), "AGENTGYM_STORE": str(folder / "runs.db")}
         self._started: list[subprocess.Popen[str]] = []
 
-    def __call__(self, *arguments: str, code: int = 0, env: Mapping[str, str] | None = None) -> Done:
+    def __call__(
+        self, *arguments: str, code: int = 0, env: Mapping[str, str] | None = None
+    ) -> Done:
         """Run to the end, and hold it to an exit code and to no traceback."""
         done = self.finish(self.start(*arguments, env=env))
         assert done.code == code, done

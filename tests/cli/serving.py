@@ -48,11 +48,13 @@ def sql_tasks(limit: int) -> TaskSet:
 
 def oracle_answers(tasks: Iterable[Task[Any, Any]], render: Render = native) -> Script:
     """A model that recognises a question by its words and plays the oracle's next action."""
-    answers = {task.public.question: [render(c) for c in _oracle_calls(task)] for task in tasks}
+    answers: dict[str, list[Reply]] = {
+        task.public.question: [render(call) for call in _oracle_calls(task)] for task in tasks
+    }
 
     def answer(body: Body) -> Reply:
         said = [str(message["content"]) for message in body["messages"]]
-        question = next(q for q in answers if any(q in words for words in said))
+        question: str = next(q for q in answers if any(q in words for words in said))
         turn = sum(message["role"] == "assistant" for message in body["messages"])
         return answers[question][turn]
 

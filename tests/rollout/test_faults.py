@@ -23,8 +23,23 @@ from agentgym.errors import (
 from agentgym.rollout import engine as engine_module
 from agentgym.trajectories.record import Fault, Outcome, Trajectory
 from agentgym.trajectories.store import TrajectoryStore
-from tests.environments import BlockingEnvironment, Breakage, BreakingEnvironment, counter_task
-from tests.rollout.playing import ADD, SUBMIT, ActingAgent, carry_out, counting, essence, plan_of
+from tests.environments import (
+    BlockingEnvironment,
+    Breakage,
+    BreakingEnvironment,
+    DenseEnvironment,
+    counter_task,
+)
+from tests.rollout.playing import (
+    ADD,
+    SUBMIT,
+    ActingAgent,
+    always,
+    carry_out,
+    counting,
+    essence,
+    plan_of,
+)
 
 PLACES = ("make", "setup", "tool", "grade", "fingerprint")
 
@@ -108,6 +123,20 @@ async def test_a_defect_is_not_tried_again(store: TrajectoryStore, place: str) -
     assert breakage.made == 2
 
 
+@pytest.mark.parametrize("agent", [SUBMIT, ADD], ids=["ends", "cut"])
+async def test_a_grade_outside_the_range_is_an_error_and_no_score(
+    store: TrajectoryStore, agent: Action
+) -> None:
+    tasks = [counter_task(1), counter_task(2, reward_range=(0.0, 9.0))]
+    plan = plan_of(tasks, always(agent), factory=partial(DenseEnvironment, {0: 5.0, 6: 5.0}))
+    broke, scored = await carry_out(plan, store)
+    assert broke.outcome == Outcome(status="error", detail="environment")
+    assert (broke.grade, broke.success, store.summaries("run")[0].score) == (None, None, None)
+    assert "5.0 is outside the task's range 0.0 to 1.0" in broke.faults[0].message
+    assert scored.grade is not None
+    assert scored.grade.value == 5.0
+
+
 async def test_an_error_keeps_the_turns_before_it(store: TrajectoryStore) -> None:
     (episode,), _ = await broken_run(store, {"grade": 1}, lambda: KeyError("x"))
     assert episode.first is not None
@@ -155,14 +184,14 @@ async def test_a_step_that_does_not_answer_is_tried_on_a_fresh_environment(
         return made[-1]
 
     agent = ActingAgent(lambda brief, observation, turn: (call("block"), ADD, SUBMIT)[turn])
-    plan = plan_of(1, agent, factory=factory, step_timeout=0.2, concurrency=1)
+    plan = plan_of(1, agent, factory=factory, step_timeout=1.0, concurrency=1)
     (episode,) = await carry_out(plan, store)
     gates[0].set()
     assert episode.success is True
     assert episode.attempts == 2
     (fault,) = episode.faults
     assert (fault.kind, fault.fatal) == ("environment_timeout", False)
-    assert fault.message == "The environment did not answer within 0.2 s (step)."
+    assert fault.message == "The environment did not answer within 1 s (step)."
     assert len(made) == 2
 
 
@@ -178,7 +207,7 @@ async def test_a_step_that_never_answers_is_an_error_and_the_run_goes_on(
         3,
         ActingAgent(act),
         attempts=1,
-        step_timeout=0.2,
+        step_timeout=1.0,
         factory=lambda: BlockingEnvironment(gate),
     )
     await carry_out(plan, store)

@@ -1,7 +1,7 @@
 """What a SQLite database consists of, read through its pragmas: tables, keys, content hash."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from agentgym_sql.fingerprint import digest, normal_sql, rows_digest
 from agentgym_sql.results import Column, ForeignKey, Table
@@ -69,17 +69,35 @@ def _targets(
     return tuple(row[1] for row in sorted(rows, key=lambda row: row[5]) if row[5])
 
 
-def state_hash(connection: sqlite3.Connection) -> str:
-    """Return the hash of schema and rows; spelling, storage and row order do not count."""
-    return digest(_parts(connection))
+def state_hash(connection: sqlite3.Connection, declared: Collection[str] | None = None) -> str:
+    """Return the hash of schema and rows; spelling, storage and row order do not count.
+
+    Args:
+        connection: To the database.
+        declared: Names of the tables and views of which the declaration counts, types and keys
+            included; of others only the columns' names and the rows do, in any order. None
+            means all.
+    """
+    names = None if declared is None else {name.lower() for name in declared}
+    return digest(_parts(connection, names))
 
 
-def _parts(connection: sqlite3.Connection) -> Iterator[object]:
+def _parts(connection: sqlite3.Connection, declared: Collection[str] | None) -> Iterator[object]:
     for kind, name, sql in connection.execute(_OBJECTS).fetchall():
-        if kind == "table":
+        counts = declared is None or name.lower() in declared
+        if kind in ("table", "view") and not counts:
+            yield from _content_parts(connection, kind, name)
+        elif kind == "table":
             yield from _table_parts(connection, name)
         elif kind in ("view", "trigger"):
             yield kind, normal_sql(sql)
+
+
+def _content_parts(connection: sqlite3.Connection, kind: str, table: str) -> Iterator[object]:
+    columns = connection.execute(f"PRAGMA table_info({quoted(table)})").fetchall()
+    names = sorted(column[1] for column in columns)
+    yield kind, table.lower(), [name.lower() for name in names]
+    yield "rows", table.lower(), _rows_digest(connection, table, names)
 
 
 def _table_parts(connection: sqlite3.Connection, table: str) -> Iterator[object]:
@@ -96,9 +114,13 @@ def _table_parts(connection: sqlite3.Connection, table: str) -> Iterator[object]
         own = normal_sql(_sql_of(connection, index)) if origin == "c" else ""
         parts = connection.execute(f"PRAGMA index_xinfo({quoted(index)})").fetchall()
         yield "index", name, own, unique, [part[2:5] for part in parts if part[5]]
-    stored = [quoted(column[1]) for column in columns if column[6] not in _GENERATED]
-    rows = connection.execute(f"SELECT {', '.join(stored)} FROM {quoted(table)}")  # noqa: S608 - quoted
-    yield "rows", name, rows_digest(rows)
+    stored = [column[1] for column in columns if column[6] not in _GENERATED]
+    yield "rows", name, _rows_digest(connection, table, stored)
+
+
+def _rows_digest(connection: sqlite3.Connection, table: str, columns: Iterable[str]) -> str:
+    chosen = ", ".join(map(quoted, columns))
+    return rows_digest(connection.execute(f"SELECT {chosen} FROM {quoted(table)}"))  # noqa: S608 - quoted
 
 
 def _sql_of(connection: sqlite3.Connection, index: str) -> str:

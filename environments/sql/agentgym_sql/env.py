@@ -193,14 +193,22 @@ class SqlEnvironment(ToolEnvironment[SqlPublic, SqlPrivate]):
         return reward
 
     async def _grade_mutation(self) -> Reward:
-        mine = await self._active.state_hash()
         session = await self._open(writable=True)
         try:
+            pristine = await session.state_hash()
+            declared = [table.name for table in await session.schema()]
             statements = self.task.private.statements(self._dialect)
             await run_gold(session, statements, self._timeout * 10)
-            return grade_state(mine, await session.state_hash())
+            if await session.state_hash() == pristine:
+                return grade_state(
+                    "gold_empty", "the gold changes nothing, so nothing can match it"
+                )
+            gold = await session.state_hash(declared)
         finally:
             await session.close()
+        if await self._active.state_hash(declared) == gold:
+            return grade_state("match", "equal")
+        return grade_state("mismatch", "the database is not in the state it should be in")
 
 
 def _worse(reward: Reward, here: Reward, *, first: bool) -> Reward:

@@ -30,6 +30,7 @@ _MYSQL_HIDDEN = re.compile(
     r"|\b(?:global|session|system)_variables\b|\bprocesslist\b",
     re.IGNORECASE,
 )
+_INTO = re.compile(r"\binto\b", re.IGNORECASE)
 _EXECUTED_COMMENT = re.compile(r"/\*M?!", re.IGNORECASE)
 _ONE_BY_ONE = "each statement is committed by itself."
 _REFUSALS = {
@@ -65,8 +66,7 @@ def check(sql: str, *, writable: bool, mysql: bool) -> Passed:
     Raises:
         StatementError: It is not allowed, empty or too long.
     """
-    if len(sql.encode("utf-8", "replace")) > MAX_STATEMENT:
-        raise StatementError("too_big", "The statement itself is larger than allowed.")
+    _check_text(sql)
     if mysql:
         _check_mysql(sql)
     lead = _LEAD.match(sql)
@@ -75,7 +75,8 @@ def check(sql: str, *, writable: bool, mysql: bool) -> Passed:
         raise StatementError("error", "The statement is empty.")
     if verb in (_MYSQL_READS if mysql else _READS):
         _check_show(sql[lead.start(1) :] if lead else sql, verb)
-        return Passed(writable and verb in {"with", "explain"}, counts=False)
+        writes = verb in {"with", "explain"} or _INTO.search(sql) is not None
+        return Passed(writable and writes, counts=False)
     if verb not in _ROW_WRITES | _SCHEMA_WRITES:
         raise StatementError("refused", _REFUSALS.get(verb, _unknown(verb)))
     if not writable:
@@ -84,6 +85,17 @@ def check(sql: str, *, writable: bool, mysql: bool) -> Passed:
     if verb in _SCHEMA_WRITES and lead:
         _check_object(sql[lead.start(1) :], verb)
     return Passed(writes=True, counts=verb in _ROW_WRITES)
+
+
+def _check_text(sql: str) -> None:
+    try:
+        size = len(sql.encode())
+    except UnicodeEncodeError as error:
+        raise StatementError("error", "The statement is not valid Unicode text.") from error
+    if size > MAX_STATEMENT:
+        raise StatementError("too_big", "The statement itself is larger than allowed.")
+    if "\0" in sql:
+        raise StatementError("error", "The statement holds a null character.")
 
 
 def _check_mysql(sql: str) -> None:

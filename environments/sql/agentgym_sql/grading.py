@@ -70,14 +70,14 @@ class Grader(NamedTuple):
         )
 
 
-def grade_state(mine: str, gold: str) -> Reward:
-    """Grade a mutation by the hashes of the agent's database and of the gold's."""
-    same = mine == gold
+def grade_state(outcome: str, detail: str) -> Reward:
+    """Return the grade of a mutation."""
+    score = float(outcome == "match")
     return Reward(
-        value=float(same),
-        components={"correct": float(same)},
-        labels={"comparator": "state", "outcome": "match" if same else "mismatch"},
-        feedback="equal" if same else "the database is not in the state it should be in",
+        value=score,
+        components={"correct": score},
+        labels={"comparator": "state", "outcome": outcome},
+        feedback=detail,
     )
 
 

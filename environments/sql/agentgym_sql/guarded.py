@@ -6,7 +6,8 @@ files run gold queries through it in their own process, so one guard serves both
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -87,13 +88,13 @@ class GuardedConnection:
         """
         return self._read(tables, timeout_s)
 
-    def state_hash(self, *, timeout_s: float) -> str:
+    def state_hash(self, *, timeout_s: float, declared: Collection[str] | None = None) -> str:
         """Return the content's hash, as `catalog.state_hash` defines it.
 
         Raises:
             StatementError: It took too long.
         """
-        return self._read(state_hash, timeout_s)
+        return self._read(partial(state_hash, declared=declared), timeout_s)
 
     def close(self) -> None:
         """Close the connection; may be called again."""
@@ -126,7 +127,7 @@ class GuardedConnection:
             message = f"The first row is larger than the limit of {max_bytes} bytes."
             raise StatementError("too_big", message)
         columns = tuple(column[0] for column in cursor.description)
-        return Result(columns, rows, truncated, len(rows) if self.wrote else None)
+        return Result(columns, rows, truncated, len(rows) if self.wrote and not truncated else None)
 
     def _explain(self, error: Exception, timeout_s: float) -> StatementError:
         if self._guard.refusal is not None:

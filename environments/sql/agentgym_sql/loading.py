@@ -59,6 +59,8 @@ def load(engine: sa.Engine, path: Path) -> None:
         metadata = sa.MetaData()
         mysql = engine.dialect.name in ("mysql", "mariadb")
         loaded = [_define(source, metadata, table, found, mysql=mysql) for table in found]
+        if not _needs_64_bits(source, loaded):
+            _narrow(metadata)
         try:
             # Names with a percent sign are escaped where the driver undoes it.
             compiled = engine.execution_options(no_parameters=False)
@@ -165,6 +167,28 @@ def _kind(source: sqlite3.Connection, table: str, column: str, declared: str) ->
         if word in declared:
             return kind
     return _Kind(sa.Text())
+
+
+def _needs_64_bits(source: sqlite3.Connection, loaded: list[_Loaded]) -> bool:
+    for one in loaded:
+        for column in one.table.columns:
+            name = quoted(column.name)
+            query = f"SELECT max(abs({name})) FROM {quoted(one.table.name)} "  # noqa: S608 - quoted
+            largest = source.execute(f"{query} WHERE typeof({name}) = 'integer'").fetchone()[0]
+            if largest is not None and largest >= 1 << 31:
+                return True
+    return False
+
+
+def _narrow(metadata: sa.MetaData) -> None:
+    """Make every BIGINT an INTEGER; all at once, since a key has the type of what it points to.
+
+    It is what the SQLite schema says, and 64 bits would make other types of a query's results.
+    """
+    for table in metadata.tables.values():
+        for column in table.columns:
+            if isinstance(column.type, sa.BigInteger):
+                column.type = sa.Integer()
 
 
 _DATES = {

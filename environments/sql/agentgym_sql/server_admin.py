@@ -132,7 +132,7 @@ class ServerAdmin:
         with self._asking() as admin:
             admin.check()
             admin.lock(owner, wait=True)
-            _reap(admin)
+            _reap(admin, owner)
         return None, b""
 
     def template(self, _blob: bytes, path: str, changed_ns: int, size: int) -> Frame:
@@ -208,12 +208,12 @@ def _drop(admin: Admin, name: str) -> None:
     admin.drop_role(name)
 
 
-def _reap(admin: Admin) -> None:
+def _reap(admin: Admin, own: str) -> None:
     left: dict[str, list[str]] = {}
     for name in admin.sessions():
         left.setdefault(name.removeprefix(SESSIONS).split("_")[0], []).append(name)
     for owner, names in left.items():
-        if admin.lock(owner, wait=False):
+        if owner != own and admin.lock(owner, wait=False):
             for name in names:
                 _drop(admin, name)
             admin.unlock(owner)

@@ -1,7 +1,7 @@
 """What a server's database consists of: tables, keys, content hash."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Inspector, exc, inspect
@@ -63,36 +63,60 @@ def _type(connection: Connection, column: ReflectedColumn) -> str:
         return ""
 
 
-def state_hash(connection: Connection, rows: Rows) -> str:
+def state_hash(connection: Connection, rows: Rows, declared: Collection[str] | None = None) -> str:
     """Return the hash of schema and rows.
 
     Args:
         connection: To the database.
         rows: Queries the same database.
+        declared: Names of the tables and views of which the declaration counts, types and keys
+            included; of others only the columns' names and the rows do, in any order. None
+            means all.
     """
-    return digest(_parts(connection, rows))
+    return digest(_parts(connection, rows, declared))
 
 
-def _parts(connection: Connection, rows: Rows) -> Iterator[object]:
+def _parts(
+    connection: Connection, rows: Rows, declared: Collection[str] | None
+) -> Iterator[object]:
     inspector = inspect(connection)
-    database = connection.engine.url.database or ""
-    yield from _keys(inspector)
-    for view in inspector.get_view_names():
-        text = inspector.get_view_definition(view) or ""
-        text = _VIEW_HEAD.sub("", text.replace(f"`{database}`.", ""))
-        yield "view", view, normal_sql(text)
     quote = connection.dialect.identifier_preparer.quote_identifier
-    for (_, table), columns in inspector.get_multi_columns(kind=ObjectKind.TABLE).items():
-        for number, column in enumerate(columns):
-            default = "" if column.get("autoincrement") is True else column["default"]
-            kind = _type(connection, column)
-            yield "column", table, number, column["name"], kind, column["nullable"], default
-        stored = [quote(column["name"]) for column in columns if not column.get("computed")]
-        query = f"SELECT {', '.join(stored)} FROM {quote(table)}"  # noqa: S608 - quoted
-        yield "rows", table, rows_digest(rows(query))
+
+    def counts(name: str) -> bool:
+        return declared is None or name in declared
+
+    def content(name: str, columns: Iterable[str]) -> str:
+        query = f"SELECT {', '.join(map(quote, columns))} FROM {quote(name)}"  # noqa: S608 - quoted
+        return rows_digest(rows(query))
+
+    for part in _keys(inspector):
+        if counts(part[1]):
+            yield part
+    views = set(inspector.get_view_names())
+    database = connection.engine.url.database or ""
+    for (_, name), columns in inspector.get_multi_columns(kind=ObjectKind.ANY).items():
+        if not counts(name):
+            names = sorted(column["name"] for column in columns)
+            yield "view" if name in views else "table", name, names, content(name, names)
+        elif name in views:
+            text = inspector.get_view_definition(name) or ""
+            yield "view", name, normal_sql(text.replace(f"`{database}`.", ""))
+        else:
+            yield from _columns(connection, name, columns)
+            stored = [column["name"] for column in columns if not column.get("computed")]
+            yield "rows", name, content(name, stored)
 
 
-def _keys(inspector: Inspector) -> Iterator[object]:
+def _columns(
+    connection: Connection, table: str, columns: Iterable[ReflectedColumn]
+) -> Iterator[object]:
+    for number, column in enumerate(columns):
+        default = "" if column.get("autoincrement") is True else column["default"]
+        kind = _type(connection, column)
+        yield "column", table, number, column["name"], kind, column["nullable"], default
+
+
+def _keys(inspector: Inspector) -> Iterator[tuple[Any, ...]]:
     for (_, table), key in inspector.get_multi_pk_constraint().items():
         yield "primary key", table, key["constrained_columns"]
     for (_, table), keys in inspector.get_multi_foreign_keys().items():

@@ -7,7 +7,9 @@ from contextlib import suppress
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sqlalchemy import URL
+from sqlalchemy import URL, create_engine
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
 
 from agentgym_sql.clock import NOW
 from agentgym_sql.gate import Passed
@@ -24,6 +26,11 @@ Raw: TypeAlias = Any
 
 CANCEL_S = 5
 NOT_ALLOWED = "This is not allowed: the statement needs a privilege that is not given here."
+
+
+# Reading the rest of a result that is cut costs less than stopping it, up to here.
+_DRAINED_ROWS = 5000
+_DRAINED_BYTES = 1 << 20
 
 
 class Driver(ABC):
@@ -97,8 +104,10 @@ class Postgres(Driver):
                 rows, truncated = take(map(normal_row, fetched), max_rows, max_bytes)
             else:
                 stream = cursor.stream(sql.encode())
-                rows, truncated = take(map(normal_row, stream), max_rows, max_bytes)
-                stream.close()  # type: ignore[attr-defined]
+                values = map(normal_row, stream)
+                rows, truncated = take(values, max_rows, max_bytes)
+                _drain(values, truncated)
+                stream.close()  # type: ignore[attr-defined]  # cancels what is left
             columns = tuple(column.name for column in cursor.description or ())
             count = cursor.rowcount if passed.counts else None
         return Result(columns, rows, truncated, count)
@@ -160,8 +169,9 @@ class MySQL(Driver):
         import pymysql
 
         self.errors = (pymysql.err.Error,)
-        self._url = url
         self._database = url.database or ""
+        self._other = create_engine(url, poolclass=NullPool)
+        self._left: Raw = None
 
     def prepare(self, raw: Raw) -> None:
         """See `Driver.prepare`: fixes the clock, and bounds memory where the engine can."""
@@ -202,15 +212,21 @@ class MySQL(Driver):
             cursor.close()
             return Result((), [], False, count)
         columns = tuple(column[0] for column in cursor.description)
-        fetched = iter(cursor.fetchone, None)
-        rows, truncated = take(map(normal_row, fetched), max_rows, max_bytes)
-        if truncated and not passed.writes:
-            self.cancel(raw)
-        with suppress(*(self.errors if truncated and not passed.writes else ())):
-            cursor.close()  # reads what is left, which a cancelled query cuts short
-        if truncated and not passed.writes:
-            raw.close()
-        return Result(columns, rows, truncated, len(rows) if passed.counts else None)
+        values = map(normal_row, iter(cursor.fetchone, None))
+        rows, truncated = take(values, max_rows, max_bytes)
+        if passed.writes or _drain(values, truncated):
+            cursor.close()
+        else:
+            self._cut(raw, cursor)
+        count = len(rows) if passed.counts and not truncated else None
+        return Result(columns, rows, truncated, count)
+
+    def _cut(self, raw: Raw, cursor: Any) -> None:
+        self.cancel(raw)
+        # The order to stop may still be on its way, and would hit the next statement.
+        self._left = raw
+        with suppress(*self.errors):
+            cursor.close()  # reads on until it is told of the stop
 
     def stream(self, raw: Raw, sql: str) -> Iterator[tuple[Value, ...]]:
         """See `Driver.stream`."""
@@ -222,17 +238,13 @@ class MySQL(Driver):
 
     def cancel(self, raw: Raw) -> None:
         """See `Driver.cancel`: a role may end its own connections."""
-        from sqlalchemy import create_engine
-        from sqlalchemy.exc import DBAPIError
-        from sqlalchemy.pool import NullPool
-
-        engine = create_engine(self._url, poolclass=NullPool)
-        with suppress(DBAPIError), engine.connect() as other:
+        with suppress(DBAPIError), self._other.connect() as other:
             other.exec_driver_sql(f"KILL QUERY {raw.thread_id()}")
 
     def clean(self, raw: Raw) -> bool:
         """See `Driver.clean`."""
-        return raw.open and not raw.server_status & _IN_TRANSACTION
+        in_transaction = raw.server_status & _IN_TRANSACTION
+        return raw.open and raw is not self._left and not in_transaction
 
     def explain(self, error: Exception, sql: str) -> Exception:
         """See `Driver.explain`."""
@@ -249,6 +261,10 @@ class MySQL(Driver):
         if code in _DENIED:
             return StatementError("refused", f"{NOT_ALLOWED[:-1]} ({text}).")
         return StatementError("too_big" if code in _BIG else "error", text)
+
+
+def _drain(values: Iterator[tuple[Value, ...]], truncated: bool) -> bool:
+    return not truncated or not take(values, _DRAINED_ROWS, _DRAINED_BYTES)[1]
 
 
 def driver_of(url: URL) -> Driver:

@@ -72,12 +72,12 @@ class ServerWorker:
         with session.raw(timeout_s, "", harmless=True):
             return tables(session.connection()), b""
 
-    def hash(self, _blob: bytes, timeout_s: float) -> Frame:
+    def hash(self, _blob: bytes, timeout_s: float, declared: list[str] | None) -> Frame:
         """Answer with the content's hash."""
         session = self._opened()
         with session.raw(timeout_s, "", harmless=True) as raw:
             return state_hash(
-                session.connection(), lambda sql: session.driver.stream(raw, sql)
+                session.connection(), lambda sql: session.driver.stream(raw, sql), declared
             ), b""
 
     def close(self, _blob: bytes) -> Frame:
@@ -135,6 +135,7 @@ class _RoleSession:
             DatabaseLostError: The server is gone.
         """
         raw = self._raw(self.connection())
+        spent = False
         try:
             with self._watchdog.limit(timeout_s):
                 yield raw
@@ -144,10 +145,13 @@ class _RoleSession:
             if self._watchdog.expired:
                 raise StatementError.timeout(timeout_s) from error
             cause = error.orig if isinstance(error, exc.DBAPIError) else error
-            raise self.driver.explain(cause or error, sql) from error
+            told = self.driver.explain(cause or error, sql)
+            # Some servers close a connection that took too much, after saying so.
+            spent = not isinstance(told, StatementError) or told.kind == "too_big"
+            raise told from error
         finally:
             # No setting or lock of a statement outlives it: what is not plainly clean goes.
-            if self._watchdog.expired or not self.driver.clean(raw):
+            if spent or self._watchdog.expired or not self.driver.clean(raw):
                 self.discard()
 
     def discard(self) -> None:

@@ -9,13 +9,14 @@ import asyncio
 import importlib.util
 import secrets
 from collections.abc import Hashable
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
 from sqlalchemy import URL, exc, make_url
 
-from agentgym.errors import EnvironmentLostError, MissingExtraError, UsageError
+from agentgym.errors import AgentgymError, EnvironmentLostError, MissingExtraError, UsageError
 from agentgym_sql import wire
 from agentgym_sql.pool import Worker, WorkerPool, infrastructure_errors
 from agentgym_sql.server_admin import SESSIONS, TEMPLATES
@@ -113,7 +114,8 @@ class ServerBackend(Backend):
         """See `Backend.close`."""
         await self._pool.close()
         if self._admin is not None and self._saved:
-            await self.ask("dropping saved states", "drop_saved", self._saved)
+            with suppress(AgentgymError):
+                await self.ask("dropping saved states", "drop_saved", self._saved)
             self._saved.clear()
         if self._admin is not None:
             self._admins.give_back(self._admin)
@@ -245,7 +247,9 @@ class ServerSession(WorkerSession):
         """Nothing to keep: the server has it."""
 
     async def _release(self) -> None:
-        await self._backend.ask("closing the database", "drop", self._place.name)
+        # What cannot be dropped now is dropped once this backend's lock is free.
+        with suppress(AgentgymError):
+            await self._backend.ask("closing the database", "drop", self._place.name)
 
     async def _disconnect(self) -> None:
         await self._serve("disconnecting", "close")

@@ -11,6 +11,7 @@ Invariants:
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias
@@ -49,11 +50,16 @@ class Session(ABC):
         """
 
     @abstractmethod
-    async def state_hash(self) -> str:
+    async def state_hash(self, declared: Collection[str] | None = None) -> str:
         """Return the hash of schema and rows: equal content, equal string.
 
         The order of rows does not count, and floats count to 12 significant digits. Views
         and triggers count by their text. Comparable within one backend.
+
+        Args:
+            declared: Names of the tables and views of which the declaration counts, types and
+                keys included; of others only the columns' names and the rows do, in any order.
+                None means all.
 
         Raises:
             EnvironmentLostError: The database died.

@@ -1,14 +1,14 @@
 """What a worker process does with SQLite: opens one private view at a time and serves it."""
 
-import io
 import os
 import resource
-import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import BinaryIO
+from typing import TypeAlias
 
 from agentgym_sql.guarded import GuardedConnection, connect_read_only, read_only_uri, unreadable
 from agentgym_sql.results import DatabaseUnusableError, StatementError
@@ -17,11 +17,17 @@ from agentgym_sql.wire import Frame, Json
 MEMORY_BYTES = 512 << 20
 """What SQLite may allocate, databases held in memory included."""
 
-IN_MEMORY_BYTES = 64 << 20
-"""Content up to this size is written in memory, larger content in a private file."""
+IN_MEMORY_BYTES = 16 << 20
+"""Content up to this size is written in memory, larger content in a private file.
+
+Beyond it a file of the same size is made faster than fresh memory, and needs none.
+"""
 
 FILE_GROWTH_BYTES = 256 << 20
 _JOURNAL_MODES = slice(18, 20)
+_WAL, _ROLLBACK = b"\2\2", b"\1\1"
+
+Content: TypeAlias = bytes | mmap
 
 
 class SqliteWorker:
@@ -47,8 +53,8 @@ class SqliteWorker:
         self.close(b"")
         file = Path(path)
         if writable:
-            with file.open("rb") as source:
-                connection = _writable(source, file.stat().st_size)
+            with _content(file) as content:
+                connection = _writable(content)
         else:
             connection = connect_read_only(read_only_uri(file))
         self._database = GuardedConnection(connection, writable=writable, seed=seed)
@@ -57,7 +63,7 @@ class SqliteWorker:
     def load(self, image: bytes, seed: int) -> Frame:
         """Open a saved image, writable."""
         self.close(b"")
-        connection = _writable(io.BytesIO(image), len(image))
+        connection = _writable(image)
         self._database = GuardedConnection(connection, writable=True, seed=seed)
         return None, b""
 
@@ -86,9 +92,10 @@ class SqliteWorker:
         found: Json = self._open_database().tables(timeout_s=timeout_s)
         return found, b""
 
-    def hash(self, _blob: bytes, timeout_s: float) -> Frame:
+    def hash(self, _blob: bytes, timeout_s: float, declared: list[str] | None) -> Frame:
         """Answer with the content's hash."""
-        return self._open_database().state_hash(timeout_s=timeout_s), b""
+        database = self._open_database()
+        return database.state_hash(timeout_s=timeout_s, declared=declared), b""
 
     def save(self, _blob: bytes) -> Frame:
         """Answer with the database's image."""
@@ -107,30 +114,44 @@ class SqliteWorker:
         return self._database
 
 
-def _writable(source: BinaryIO, size: int) -> sqlite3.Connection:
+@contextmanager
+def _content(file: Path) -> Iterator[Content]:
+    # Mapped, so that it is copied once: from the page cache to where it is written.
+    if not file.stat().st_size:
+        yield b""
+        return
+    with file.open("rb") as source, mmap(source.fileno(), 0, access=ACCESS_READ) as content:
+        yield content
+
+
+def _writable(content: Content) -> sqlite3.Connection:
+    if content[_JOURNAL_MODES] == _WAL:
+        # A file left in WAL mode says so in two bytes, and cannot be opened where no shared
+        # memory is; a rollback journal reads the same pages.
+        content = content[: _JOURNAL_MODES.start] + _ROLLBACK + content[_JOURNAL_MODES.stop :]
+    in_memory = len(content) <= IN_MEMORY_BYTES
     try:
-        in_memory = size <= IN_MEMORY_BYTES
-        connection = _in_memory(source.read()) if in_memory else _in_private_file(source, size)
+        connection = _in_memory(content) if in_memory else _in_private_file(content)
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.Error as error:
         raise unreadable(error) from error
     return connection
 
 
-def _in_memory(image: bytes) -> sqlite3.Connection:
+def _in_memory(content: Content) -> sqlite3.Connection:
     _limit_files(0)
     connection = _connect(":memory:")
-    connection.deserialize(_without_wal(image))
+    if len(content):
+        connection.deserialize(content)
     return connection
 
 
-def _in_private_file(source: BinaryIO, size: int) -> sqlite3.Connection:
-    _limit_files(size + FILE_GROWTH_BYTES)
+def _in_private_file(content: Content) -> sqlite3.Connection:
+    _limit_files(len(content) + FILE_GROWTH_BYTES)
     descriptor, name = tempfile.mkstemp(prefix="agentgym-sql-")
     try:
         with os.fdopen(descriptor, "wb") as target:
-            target.write(_without_wal(source.read(_JOURNAL_MODES.stop)))
-            shutil.copyfileobj(source, target, 1 << 20)
+            target.write(content)
         connection = _connect(name)
         # Nothing but the file itself is ever on disk, and that has no name once it is open,
         # so however this process ends, nothing of it stays.
@@ -145,14 +166,6 @@ def _in_private_file(source: BinaryIO, size: int) -> sqlite3.Connection:
 
 def _connect(name: str) -> sqlite3.Connection:
     return sqlite3.connect(name, isolation_level=None, cached_statements=0)
-
-
-def _without_wal(image: bytes) -> bytes:
-    # A file left in WAL mode says so in two bytes, and cannot be opened where no shared
-    # memory is; a rollback journal reads the same pages.
-    if image[_JOURNAL_MODES] == b"\2\2":
-        return image[: _JOURNAL_MODES.start] + b"\1\1" + image[_JOURNAL_MODES.stop :]
-    return image
 
 
 def _limit_files(size: int) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Hashable, MutableMapping
+from collections.abc import Collection, Hashable, MutableMapping
 
 from agentgym.errors import EnvironmentLostError, ProtocolError, UsageError
 from agentgym_sql import wire
@@ -103,17 +103,22 @@ class WorkerSession(Session):
             for name, kind, columns, keys in reply
         ]
 
-    async def state_hash(self) -> str:
+    async def state_hash(self, declared: Collection[str] | None = None) -> str:
         """See `Session.state_hash`."""
         async with self._lock:
+            if declared is not None:
+                return await self._hash_now(sorted(declared))
             if self._hash is None and not self._changed:
                 self._hash = self._pristine.get(self._content)
             if self._hash is None:
-                reply, _ = await self._serve("hashing the database", "hash", SERVICE_S)
-                self._hash = str(reply)
+                self._hash = await self._hash_now(None)
                 if not self._changed:
                     self._pristine[self._content] = self._hash
             return self._hash
+
+    async def _hash_now(self, declared: list[str] | None) -> str:
+        reply, _ = await self._serve("hashing the database", "hash", SERVICE_S, declared)
+        return str(reply)
 
     async def close(self) -> None:
         """See `Session.close`."""

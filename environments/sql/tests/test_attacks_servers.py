@@ -12,6 +12,81 @@ from sqlalchemy.pool import NullPool
 from agentgym_sql.results import StatementError
 from agentgym_sql.servers import ServerBackend, ServerSession
 
+CHANGES = (
+    "INSERT INTO customer (name) VALUES ('x')",
+    "UPDATE customer SET name = 'x'",
+    "DELETE FROM customer",
+    "CREATE TABLE t (a INTEGER)",
+    "CREATE TEMPORARY TABLE t (a INTEGER)",
+    "CREATE VIEW v AS SELECT 1",
+    "DROP TABLE purchase",
+    "ALTER TABLE customer ADD COLUMN x INTEGER",
+    "TRUNCATE TABLE purchase",
+    "/* SELECT */ -- SELECT\n DELETE FROM customer",
+)
+NO_QUERIES = (
+    "BEGIN",
+    "COMMIT",
+    "COMMIT; CREATE TABLE t (a INTEGER)",
+    "SET statement_timeout = 0",
+    "SET SESSION max_statement_time = 0",
+    "USE mysql",
+    "GRANT ALL ON customer TO PUBLIC",
+    "CREATE DATABASE other",
+    "CREATE TEMPORARY TABLE t (a INTEGER)",
+    "CREATE USER other",
+    "CREATE FUNCTION f() RETURNS INTEGER RETURN 1",
+    "CREATE TRIGGER t AFTER DELETE ON customer FOR EACH ROW SET @x = 1",
+    "DROP DATABASE postgres",
+    "LOCK TABLES customer WRITE",
+    "CALL something()",
+    "PREPARE p FROM 'SELECT 1'",
+    "DO $$ BEGIN COMMIT; END $$",
+    "KILL 1",
+    "LOAD DATA INFILE '/etc/passwd' INTO TABLE customer",
+    "COPY customer TO PROGRAM 'touch /tmp/agentgym-attack'",
+)
+POSTGRES_REACHES = (
+    "SELECT lo_import('/etc/passwd')",
+    "SELECT lo_from_bytea(0, 'x')",
+    "SELECT lo_export(1, '/tmp/agentgym-attack')",
+    "SELECT pg_read_file('/etc/passwd')",
+    "SELECT pg_ls_dir('/')",
+    "SELECT set_config('statement_timeout', '0', false)",
+    "SELECT pg_terminate_backend(pg_backend_pid())",
+    "SELECT pg_advisory_lock(1)",
+    "SELECT pg_reload_conf()",
+    "SELECT inet_server_addr()",
+    "SELECT current_setting('data_directory')",
+    "SELECT datname FROM pg_database",
+    "SELECT * FROM pg_stat_activity",
+    "SELECT rolname FROM pg_roles",
+    "SELECT * FROM pg_authid",
+    "SELECT * FROM pg_settings",
+    "SELECT query_to_xml('SELECT 1', true, true, '')",
+    "SELECT * FROM dblink('dbname=postgres', 'SELECT 1') AS t (a int)",
+    "SELECT * FROM postgres.public.customer",
+    "SELECT * INTO copied FROM customer WHERE pg_read_file('/etc/passwd') <> ''",
+    "WITH x AS (SELECT pg_ls_dir('/')) SELECT * FROM x",
+    "EXPLAIN ANALYZE SELECT pg_read_file('/etc/passwd')",
+)
+MARIADB_REACHES = (
+    "SELECT * FROM customer INTO OUTFILE '/tmp/agentgym-attack'",
+    "SELECT name FROM customer LIMIT 1 INTO DUMPFILE '/tmp/agentgym-attack'",
+    "SELECT load_file('/etc/passwd')",
+    "SELECT /*! load_file('/etc/passwd') */",
+    "SELECT user FROM mysql.user",
+    "SELECT @@hostname",
+    "SELECT @@global.datadir",
+    "SELECT variable_value FROM information_schema.global_variables",
+    "SHOW VARIABLES",
+    "SHOW DATABASES",
+    "SHOW GRANTS",
+    "SHOW PROCESSLIST",
+    "SELECT get_lock('x', 10)",
+    "SELECT * FROM performance_schema.accounts",
+)
+
 
 async def refused(session: Any, run: Any, sql: str, *kinds: str) -> str:
     before = await session.state_hash()
@@ -51,59 +126,21 @@ async def test_what_does_not_end_is_stopped(
             assert "time limit of 0.5 s" in await refused(session, run, sql, "timeout")
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "INSERT INTO customer (name) VALUES ('x')",
-        "UPDATE customer SET name = 'x'",
-        "DELETE FROM customer",
-        "CREATE TABLE t (a INTEGER)",
-        "CREATE TEMPORARY TABLE t (a INTEGER)",
-        "CREATE VIEW v AS SELECT 1",
-        "DROP TABLE purchase",
-        "ALTER TABLE customer ADD COLUMN x INTEGER",
-        "TRUNCATE TABLE purchase",
-        "/* SELECT */ -- SELECT\n DELETE FROM customer",
-    ],
-)
 async def test_a_read_only_session_takes_no_change(
-    servers: ServerBackend, shop: Path, run: Any, sql: str
+    servers: ServerBackend, shop: Path, run: Any
 ) -> None:
     async with await servers.open(shop) as session:
-        assert "read-only" in await refused(session, run, sql)
+        for sql in CHANGES:
+            assert "read-only" in await refused(session, run, sql)
 
 
 @pytest.mark.parametrize("writable", [False, True])
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "BEGIN",
-        "COMMIT",
-        "COMMIT; CREATE TABLE t (a INTEGER)",
-        "SET statement_timeout = 0",
-        "SET SESSION max_statement_time = 0",
-        "USE mysql",
-        "GRANT ALL ON customer TO PUBLIC",
-        "CREATE DATABASE other",
-        "CREATE TEMPORARY TABLE t (a INTEGER)",
-        "CREATE USER other",
-        "CREATE FUNCTION f() RETURNS INTEGER RETURN 1",
-        "CREATE TRIGGER t AFTER DELETE ON customer FOR EACH ROW SET @x = 1",
-        "DROP DATABASE postgres",
-        "LOCK TABLES customer WRITE",
-        "CALL something()",
-        "PREPARE p FROM 'SELECT 1'",
-        "DO $$ BEGIN COMMIT; END $$",
-        "KILL 1",
-        "LOAD DATA INFILE '/etc/passwd' INTO TABLE customer",
-        "COPY customer TO PROGRAM 'touch /tmp/agentgym-attack'",
-    ],
-)
 async def test_statements_that_are_no_query_are_refused(
-    servers: ServerBackend, shop: Path, run: Any, sql: str, writable: bool
+    servers: ServerBackend, shop: Path, run: Any, writable: bool
 ) -> None:
     async with await servers.open(shop, writable=writable) as session:
-        await refused(session, run, sql)
+        for sql in NO_QUERIES:
+            await refused(session, run, sql)
 
 
 async def test_text_of_ten_megabytes_is_refused(
@@ -117,52 +154,30 @@ async def test_a_gigabyte_of_rows_or_cells_is_cut(
     servers: ServerBackend, server: Any, shop: Path, run: Any
 ) -> None:
     postgres = "postgresql" in server.url
-    series = "generate_series(1, 100000000)" if postgres else "seq_1_to_100000000"
+    series = "generate_series(1, 100000000)" if postgres else "s.seq FROM seq_1_to_100000000 s"
     host = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     async with await servers.open(shop) as session:
-        many = await run(session, f"SELECT 'text' FROM {series} AS s", max_rows=1000)
-        wide = await run(session, f"SELECT repeat('x', 30000) FROM {series} AS s")
+        many = await run(session, f"SELECT 'text', {series}", max_rows=1000)
+        wide = await run(session, f"SELECT repeat('x', 30000), {series}")
         assert (len(many.rows), many.truncated) == (1000, True)
         assert (len(wide.rows), wide.truncated) == (3, True)
         await refused(session, run, "SELECT repeat('x', 16000000)", "too_big")
         if postgres:
             await refused(session, run, "SELECT repeat('x', 600000000)", "too_big", "timeout")
+            spilled = "SELECT count(*) FROM generate_series(1, 100000000)"
+            with pytest.raises(StatementError, match="temporary file") as caught:
+                await run(session, spilled)
+            assert caught.value.kind == "too_big"
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - host < 100 * 1024
 
 
 @pytest.mark.parametrize("writable", [False, True])
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT lo_import('/etc/passwd')",
-        "SELECT lo_from_bytea(0, 'x')",
-        "SELECT lo_export(1, '/tmp/agentgym-attack')",
-        "SELECT pg_read_file('/etc/passwd')",
-        "SELECT pg_ls_dir('/')",
-        "SELECT set_config('statement_timeout', '0', false)",
-        "SELECT pg_terminate_backend(pg_backend_pid())",
-        "SELECT pg_advisory_lock(1)",
-        "SELECT pg_reload_conf()",
-        "SELECT inet_server_addr()",
-        "SELECT current_setting('data_directory')",
-        "SELECT datname FROM pg_database",
-        "SELECT * FROM pg_stat_activity",
-        "SELECT rolname FROM pg_roles",
-        "SELECT * FROM pg_authid",
-        "SELECT * FROM pg_settings",
-        "SELECT query_to_xml('SELECT 1', true, true, '')",
-        "SELECT * FROM dblink('dbname=postgres', 'SELECT 1') AS t (a int)",
-        "SELECT * FROM postgres.public.customer",
-        "SELECT * INTO copied FROM customer WHERE pg_read_file('/etc/passwd') <> ''",
-        "WITH x AS (SELECT pg_ls_dir('/')) SELECT * FROM x",
-        "EXPLAIN ANALYZE SELECT pg_read_file('/etc/passwd')",
-    ],
-)
 async def test_postgres_reaches_nothing_beyond_the_database(
-    postgres_backend: ServerBackend, shop: Path, run: Any, sql: str, writable: bool
+    postgres_backend: ServerBackend, shop: Path, run: Any, writable: bool
 ) -> None:
     async with await postgres_backend.open(shop, writable=writable) as session:
-        await refused(session, run, sql, "refused", "error")
+        for sql in POSTGRES_REACHES:
+            await refused(session, run, sql, "refused", "error")
 
 
 async def test_a_postgres_reader_writes_through_no_other_door(
@@ -180,30 +195,12 @@ async def test_a_postgres_reader_writes_through_no_other_door(
 
 
 @pytest.mark.parametrize("writable", [False, True])
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT * FROM customer INTO OUTFILE '/tmp/agentgym-attack'",
-        "SELECT name FROM customer LIMIT 1 INTO DUMPFILE '/tmp/agentgym-attack'",
-        "SELECT load_file('/etc/passwd')",
-        "SELECT /*! load_file('/etc/passwd') */",
-        "SELECT user FROM mysql.user",
-        "SELECT @@hostname",
-        "SELECT @@global.datadir",
-        "SELECT variable_value FROM information_schema.global_variables",
-        "SHOW VARIABLES",
-        "SHOW DATABASES",
-        "SHOW GRANTS",
-        "SHOW PROCESSLIST",
-        "SELECT get_lock('x', 10)",
-        "SELECT * FROM performance_schema.accounts",
-    ],
-)
 async def test_mariadb_reaches_nothing_beyond_the_database(
-    mariadb_backend: ServerBackend, shop: Path, run: Any, sql: str, writable: bool
+    mariadb_backend: ServerBackend, shop: Path, run: Any, writable: bool
 ) -> None:
     async with await mariadb_backend.open(shop, writable=writable) as session:
-        await refused(session, run, sql, "refused", "error")
+        for sql in MARIADB_REACHES:
+            await refused(session, run, sql, "refused", "error")
 
 
 async def test_helpful_statements_are_allowed(
@@ -250,6 +247,7 @@ async def test_behind_the_gate_the_postgres_role_can_do_no_more(
         await postgres_backend.open(shop, writable=True) as other,
         await postgres_backend.open(shop, writable=writable) as session,
     ):
+        off = "SET default_transaction_read_only = off"
         for sql in (
             "COPY customer TO PROGRAM 'touch /tmp/agentgym-attack'",
             "COPY customer TO '/tmp/agentgym-attack'",
@@ -266,10 +264,9 @@ async def test_behind_the_gate_the_postgres_role_can_do_no_more(
             "DO $$ BEGIN PERFORM 1; END $$",
             "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'",
         ):
-            message = wall(session, sql)
+            message = wall(session, sql, off)
             assert any(word in message for word in ("denied", "must be", "untrusted")), message
         if not writable:
-            off = "SET default_transaction_read_only = off"
             for sql in ("DELETE FROM customer", "CREATE TABLE t (a int)"):
                 assert "denied" in wall(session, sql, off)
         elsewhere = make_url(other.url).database or ""

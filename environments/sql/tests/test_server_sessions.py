@@ -112,6 +112,15 @@ async def test_a_writable_session_keeps_its_changes_to_itself(
         assert (await run(reader, "SELECT count(*) FROM purchase")).rows == [(4,)]
 
 
+async def test_a_query_that_makes_a_table_is_noticed(
+    postgres_backend: ServerBackend, shop: Path, run: Any
+) -> None:
+    async with await postgres_backend.open(shop, writable=True) as session:
+        before = await session.state_hash()
+        await run(session, "SELECT name INTO names FROM customer")
+        assert await session.state_hash() != before
+
+
 async def test_keys_are_given_out_from_where_the_file_left_off(
     servers: ServerBackend, shop: Path, run: Any
 ) -> None:
