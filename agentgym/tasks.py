@@ -224,8 +224,7 @@ def _read_line(
         raise TaskSetError(f"{where}: not JSON: {error}.") from error
     if not isinstance(data, dict):
         raise TaskSetError(f"{where}: a task is a JSON object.")
-    canary = data.pop("canary", info.canary)
-    if info.canary and canary != info.canary:
+    if data.pop("canary", "") != info.canary and info.canary:
         raise TaskSetError(f"{where}: canary: not the one of taskset.toml.")
     try:
         return task_type.model_validate(data)

@@ -66,9 +66,7 @@ def summarise(run: RunRecord, episodes: Iterable[EpisodeSummary]) -> RunResult:
     scored = [row for row in rows if row.score is not None]
     rewards = _by_task(scored, [row.score or 0.0 for row in scored])
     successes = _by_task(scored, [float(bool(row.success)) for row in scored])
-    # A run that was continued with more epochs than it was begun with has grown.
-    epochs = max([run.epochs, *(row.key.epoch + 1 for row in rows)])
-    planned = len(run.task_ids) * epochs
+    planned = len(run.task_ids) * run.epochs
     errors: Counter[str] = Counter()
     for row in rows:
         errors.update(row.faults)

@@ -109,20 +109,19 @@ COMPARED = (
     "agent",
     "agent_config",
     "seed",
+    "epochs",
     "limits",
 )
 
 
 def check_same(stored: RunRecord, planned: RunRecord) -> None:
-    """Refuse to continue a run as something else; more epochs are allowed.
+    """Refuse to continue a run as something else.
 
     Raises:
         UsageError: They differ in what decides results; each difference is named.
     """
     theirs, ours = stored.model_dump(mode="json"), planned.model_dump(mode="json")
     differing = [name for name in COMPARED if theirs[name] != ours[name]]
-    if planned.epochs < stored.epochs:
-        differing.append("epochs")
     if differing:
         raise UsageError(
             f"Run {stored.run_id!r} was started with other settings: {', '.join(differing)}.",

@@ -94,12 +94,6 @@ def test_sums_and_limits() -> None:
     assert (result.model_s, result.env_s) == (2.0, 1.5)
 
 
-def test_epochs_added_by_resuming_count_as_planned() -> None:
-    result = summarise(run(2, epochs=1), [row(0, epoch=2), row(1, epoch=0)])
-    assert result.planned == 6
-    assert result.success_rate_planned == pytest.approx(1 / 3)
-
-
 def test_a_negative_grade_is_a_score() -> None:
     result = summarise(run(2), [row(0, score=-1.0), row(1, score=0.0)])
     assert result.mean_reward == -0.5

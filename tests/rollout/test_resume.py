@@ -75,13 +75,6 @@ async def test_episodes_that_broke_are_played_again(store: TrajectoryStore) -> N
     assert [t.outcome.status for t in store.trajectories("run")] == ["completed"] * 5
 
 
-async def test_more_epochs_are_added(store: TrajectoryStore) -> None:
-    await carry_out(plan_of(3), store)
-    more = await carry_out(plan_of(3, epochs=3), store, resume=True)
-    assert sorted(trajectory.key.epoch for trajectory in more) == [1, 1, 1, 2, 2, 2]
-    assert {trajectory.seed for trajectory in more} == {1, 2}
-
-
 class _Configured(ActingAgent):
     def __init__(self, **config: Json) -> None:
         super().__init__(counting)
@@ -96,6 +89,7 @@ class _Configured(ActingAgent):
     [
         ({"seed": 1}, "seed"),
         ({"epochs": 1}, "epochs"),
+        ({"epochs": 3}, "epochs"),
         ({"env_options": {"start": 1}}, "env_options"),
         ({"limits": Limits(turns=5)}, "limits"),
         ({"limits": Limits(tokens=5), "seed": 3}, "seed, limits"),

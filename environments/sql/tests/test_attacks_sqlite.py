@@ -287,18 +287,13 @@ async def test_no_worker_outlives_its_backend(shop: Path) -> None:
 
 
 def children() -> list[int]:
-    """Return the processes this one has started and that still run."""
-    own = os.getpid()
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                stat = (entry / "stat").read_text().rsplit(")", 1)[1].split()
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            if int(stat[1]) == own and stat[0] != "Z":
-                found.append(int(entry.name))
-    return found
+    """Return the SQLite workers of this process that still run."""
+    own = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    return [
+        int(child)
+        for child in own
+        if "\0sqlite\0" in (Path("/proc") / child / "cmdline").read_text()
+    ]
 
 
 def inside(process: int) -> tuple[set[str], list[str]]:

@@ -1,5 +1,6 @@
 import asyncio
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -162,6 +163,8 @@ async def test_save_and_load_go_back_and_forth(
         ("SELECT FROM WHERE", "error"),
         ("", "error"),
         ("-- nothing", "error"),
+        ("SELECT '\ud800'", "error"),
+        ("SELECT 'a\0b'", "error"),
         ("SELECT 1; SELECT 2", "refused"),
         ("SELECT 1; DROP TABLE customer", "refused"),
     ],
@@ -321,6 +324,20 @@ async def test_a_cancelled_statement_leaves_a_usable_session(
         assert (await run(session, "SELECT count(*) FROM purchase")).rows == [(0,)]
 
 
+async def test_sessions_outlive_the_administrators_worker(
+    server: Any, shop: Path, run: Any
+) -> None:
+    backend, _ = open_server(server.url)
+    async with backend, await backend.open(shop, writable=True) as session:
+        await run(session, "DELETE FROM purchase")
+        os.kill(youngest_child("admin"), signal.SIGKILL)
+        with pytest.raises(EnvironmentLostError):
+            await backend.open(shop)
+        async with await backend.open(shop) as other:
+            assert (await run(other, "SELECT count(*) FROM purchase")).rows == [(4,)]
+        assert (await run(session, "SELECT count(*) FROM purchase")).rows == [(0,)]
+
+
 async def test_a_closed_session_says_so(servers: ServerBackend, shop: Path, run: Any) -> None:
     session = await servers.open(shop)
     await session.close()
@@ -408,11 +425,18 @@ async def test_a_worker_is_given_nothing_of_the_administrators(
         assert not [text for text in told_to_children() if "admin@" in text or "admin:" in text]
 
 
-def told_to_children() -> list[str]:
-    """Return the command lines and environments of the processes this one has started."""
+def children() -> list[Path]:
+    """Return the processes this one has started, oldest first."""
     own = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    return [
-        (Path("/proc") / child / part).read_text()
-        for child in own
-        for part in ("cmdline", "environ")
-    ]
+    return [Path("/proc") / child for child in sorted(own, key=int)]
+
+
+def told_to_children() -> list[str]:
+    """Return their command lines and environments."""
+    return [(child / part).read_text() for child in children() for part in ("cmdline", "environ")]
+
+
+def youngest_child(kind: str) -> int:
+    """Return the worker of a kind that was started last."""
+    found = [child for child in children() if f"\0{kind}\0" in (child / "cmdline").read_text()]
+    return int(found[-1].name)

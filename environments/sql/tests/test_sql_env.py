@@ -171,12 +171,13 @@ async def test_a_submission_is_a_query_or_rows(
 
 
 async def test_a_hard_coded_query_fails_on_the_second_database() -> None:
-    asked = task("SELECT COUNT(*) FROM customers WHERE email IS NULL")
+    gold = "SELECT COUNT(*) FROM customers WHERE email IS NULL"
+    asked = task(gold)
     env = SqlEnvironment()
     lenient = SqlEnvironment(variants=0)
     try:
         await env.reset(asked, seed=0)
-        shown = await env.step(call("execute", sql="SELECT COUNT(*) FROM customers WHERE email IS NULL"))
+        shown = await env.step(call("execute", sql=gold))
         number = shown.observation.text.splitlines()[1]
         reward = await answer(env, asked, query=f"SELECT {number}")
         assert (reward.value, reward.labels["database"]) == (0, "variant")
