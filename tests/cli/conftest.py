@@ -4,7 +4,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -67,6 +68,7 @@ class Command:
             stderr=subprocess.PIPE,
             text=True,
             encoding="utf-8",
+            start_new_session=True,  # a terminal's Ctrl-C reaches a whole group
         )
         self._started.append(process)
         return process
@@ -80,6 +82,18 @@ class Command:
     def eval(self, *arguments: str, code: int = 0, env: Mapping[str, str] | None = None) -> Any:
         """Evaluate on the SQL environment and return the JSON object."""
         return self("eval", "sql", "--json", *arguments, code=code, env=env).json
+
+    def wait_until(self, holds: Callable[[], bool], process: "subprocess.Popen[str]") -> None:
+        """Wait for something to come true while a command runs."""
+        end = time.monotonic() + TIMEOUT_S
+        while not holds():
+            assert time.monotonic() < end
+            try:
+                process.wait(0.01)
+            except subprocess.TimeoutExpired:
+                continue
+            assert holds(), process.communicate()
+            return
 
     def trajectories(self, run_id: str) -> list[Trajectory]:
         with TrajectoryStore.open(self.folder / "runs.db", create=False) as store:

@@ -55,7 +55,7 @@ def oracle_answers(tasks: Iterable[Task[Any, Any]], render: Render = native) -> 
     def answer(body: Body) -> Reply:
         said = [str(message["content"]) for message in body["messages"]]
         question: str = next(q for q in answers if any(q in words for words in said))
-        turn = sum(message["role"] == "assistant" for message in body["messages"])
+        turn: int = sum(message["role"] == "assistant" for message in body["messages"])
         return answers[question][turn]
 
     return answer

@@ -51,6 +51,6 @@ async def probe(base_url: str, *, api_key: str | None, timeout_s: float) -> None
 async def _status(session: aiohttp.ClientSession, method: str, base_url: str, path: str) -> int:
     base = URL(base_url)
     url = base.joinpath(path).with_query(base.query)
-    body = {} if method == "POST" else None
+    body: dict[str, str] | None = {} if method == "POST" else None
     async with session.request(method, url, json=body, allow_redirects=False) as response:
         return response.status

@@ -179,6 +179,7 @@ class SqlEnvironment(ToolEnvironment[SqlPublic, SqlPrivate]):
 
     async def _grade_query(self, answer: Answer) -> Reward:
         gold = self.task.private.statements(self._dialect)[0]
+        await self._active.rest()  # so that an episode needs one worker, not two
         shipped = self.task.private.file is None and answer.query is not None
         reward = self._grader.verdict(0.0, "gold_failed", "")
         for variant in range(1 + (self._variants if shipped else 0)):

@@ -100,7 +100,8 @@ def _parts(
             yield "view" if name in views else "table", name, names, content(name, names)
         elif name in views:
             text = inspector.get_view_definition(name) or ""
-            yield "view", name, normal_sql(text.replace(f"`{database}`.", ""))
+            text = _VIEW_HEAD.sub("", text.replace(f"`{database}`.", ""))
+            yield "view", name, normal_sql(text)
         else:
             yield from _columns(connection, name, columns)
             stored = [column["name"] for column in columns if not column.get("computed")]

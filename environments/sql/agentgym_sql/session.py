@@ -83,6 +83,13 @@ class Session(ABC):
         """
 
     @abstractmethod
+    async def rest(self) -> None:
+        """Give back what runs the statements, for other sessions, until the next statement.
+
+        The view stays as it is. Worth it where little was written: that is done again on waking.
+        """
+
+    @abstractmethod
     async def close(self) -> None:
         """Give up the view and what it wrote; may be called again."""
 

@@ -19,6 +19,9 @@ from agentgym_sql.worker_session import SERVICE_S, WorkerSession
 
 GRACE_S = 1.0
 
+_pristine: dict[Hashable, str] = {}
+"""Hashes of files as they are, for every backend of this process."""
+
 
 class FileIdentity(NamedTuple):
     """A file's content, as far as the file system tells without reading it."""
@@ -45,14 +48,13 @@ class SqliteBackend(Backend):
 
     def __init__(self, *, max_idle: int = 16) -> None:
         self._pool = WorkerPool(SQLITE, site_packages=False, max_idle=max_idle)
-        self._pristine: dict[Hashable, str] = {}
 
     async def open(
         self, path: str | Path, *, writable: bool = False, seed: int = 0
     ) -> "SqliteSession":
         """See `Backend.open`."""
         file = identity(path)
-        session = SqliteSession(self._pool, self._pristine, file, writable=writable, seed=seed)
+        session = SqliteSession(self._pool, _pristine, file, writable=writable, seed=seed)
         await session.start()
         return session
 

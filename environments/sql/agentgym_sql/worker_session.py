@@ -120,20 +120,29 @@ class WorkerSession(Session):
         reply, _ = await self._serve("hashing the database", "hash", SERVICE_S, declared)
         return str(reply)
 
+    async def rest(self) -> None:
+        """See `Session.rest`."""
+        async with self._lock:
+            await self._give_back()
+
     async def close(self) -> None:
         """See `Session.close`."""
         if self._ended == _CLOSED:
             return
         self._ended = _CLOSED
-        worker, self._worker = self._worker, None
-        if worker is not None:
-            try:
-                await worker.call("close", timeout_s=SERVICE_S)
-            except (WorkerLostError, WorkerTimeoutError):
-                self._pool.drop(worker)
-            else:
-                self._pool.give_back(worker)
+        await self._give_back()
         await self._release()
+
+    async def _give_back(self) -> None:
+        worker, self._worker = self._worker, None
+        if worker is None:
+            return
+        try:
+            await worker.call("close", timeout_s=SERVICE_S)
+        except (WorkerLostError, WorkerTimeoutError):
+            self._pool.drop(worker)
+        else:
+            self._pool.give_back(worker)
 
     async def _run(self, worker: Worker, arguments: list[wire.Json]) -> wire.Json:
         timeout_s = arguments[2]

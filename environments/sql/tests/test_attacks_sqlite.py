@@ -23,8 +23,9 @@ pytestmark = pytest.mark.usefixtures("unchanged")
 
 
 async def refused(session: Session, run: Any, sql: str, kind: str = "refused") -> str:
+    limit = 1.0 if kind == "timeout" else 60.0  # no other refusal may hang on the machine's load
     with pytest.raises(StatementError) as caught:
-        await run(session, sql, timeout_s=1.0)
+        await run(session, sql, timeout_s=limit)
     assert caught.value.kind == kind, caught.value
     assert "\n" not in caught.value.message
     assert (await run(session, "SELECT count(*) FROM customer")).rows == [(3,)]
