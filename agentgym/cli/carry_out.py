@@ -188,12 +188,11 @@ def report(summaries: Sequence[RunResult], *, store: str | None) -> None:
             summary.errors,
             summary.limits,
             "-" if summary.wall_s is None else f"{summary.wall_s:.1f}",
-            "-" if summary.cpu_s is None else f"{summary.cpu_s:.1f}",
         )
         for summary in summaries
     ]
     columns = ("agent", "tasks", "scored", "mean reward", "success", "turns", "errors", "limits")
-    print_table((*columns, "wall s", "cpu s"), rows)
+    print_table((*columns, "seconds"), rows)
     where = f" --store {shlex.quote(without_password(store))}" if store else ""
     for summary in summaries:
         print_text(f"Look closer: agentgym show {shlex.quote(summary.run_id)}{where}")

@@ -7,7 +7,7 @@ anything but visible text.
 import json
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -35,11 +35,13 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False, collapse_padding=True)
     lines = [list(row) for row in rows]
     for index, name in enumerate(columns):
         numeric = all(isinstance(line[index], int | float) for line in lines)
-        table.add_column(name, justify="right" if lines and numeric else "left", overflow="fold")
+        # The first names the row, to be copied whole.
+        justify: Literal["right", "left"] = "right" if lines and numeric else "left"
+        table.add_column(name, justify=justify, overflow="fold", no_wrap=index == 0)
     for line in lines:
         table.add_row(*(Text(shown(cell)) for cell in line))
     # Without a terminal nothing is folded to fit one: whoever reads a log wants whole cells.
