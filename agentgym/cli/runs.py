@@ -25,7 +25,7 @@ def list_runs(store: StoreOption = None, as_json: JsonFlag = False) -> None:
         print_json({"runs": [row.model_dump(mode="json") for row in rows]})
         return
     print_table(
-        ("run", "environment", "agent", "tasks", "scored", "mean reward", "created"),
+        ("run", "env", "agent", "tasks", "scored", "mean", "created"),
         [
             (
                 row.run_id,

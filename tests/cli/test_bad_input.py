@@ -50,6 +50,10 @@ EVALUATIONS = {
     "option": ((*EVAL, "-E", "comparater=x"), "Did you mean 'comparator'?"),
     "option's value": ((*EVAL, "-E", "comparator=x"), "Known: bird_ex, "),
     "option without =": ((*EVAL, "-E", "timeout"), "Write NAME=VALUE."),
+    "database server": (
+        (*EVAL, "-E", "url=postgresql://me:hunter22@127.0.0.1:1/x"),
+        "Give the URL of a running server",
+    ),
     "limit": ((*EVAL[:-1], "0"), "Give 1 or more."),
     "negative limit": ((*EVAL[:-1], "-1"), "Give 1 or more."),
     "limit in words": ((*EVAL[:-1], "ten"), "'--limit'"),

@@ -44,7 +44,7 @@ def test_runs_are_listed(monday: Command) -> None:
     assert (oracle["run_id"], oracle["planned"], oracle["graded"]) == ("monday-oracle", 8, 8)
     assert (oracle["mean_score"], random["agent"]) == (1.0, "random")
     head, first, _ = monday("runs").out.splitlines()
-    assert head.split()[:4] == ["run", "environment", "agent", "tasks"]
+    assert head.split()[:4] == ["run", "env", "agent", "tasks"]
     assert first.split()[:5] == ["monday-oracle", "sql-v1", "oracle", "core", "8/8"]
 
 
