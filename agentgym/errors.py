@@ -150,9 +150,14 @@ class EnvironmentLostError(EpisodeError):
 
 
 class ModelError(EpisodeError):
-    """A model endpoint did not give a usable answer."""
+    """A model endpoint did not give a usable answer.
+
+    Attributes:
+        retried: The errors of the attempts before this one, where there were any.
+    """
 
     kind = "model"
+    retried: tuple["ModelError", ...] = ()
 
 
 class ModelRateLimitedError(ModelError):
@@ -199,6 +204,12 @@ class ModelRejectedError(ModelError):
 
     kind = "model_rejected"
     retryable = False
+
+
+class ModelAccessError(ModelRejectedError):
+    """The key, the endpoint or the model's name is wrong (HTTP 401, 403, 404)."""
+
+    kind = "model_access"
 
 
 class ModelContextError(ModelRejectedError):

@@ -143,7 +143,10 @@ def load_tasks(env_spec: EnvSpec, source: str | None = None) -> TaskSet:
     path = Path(source)
     if not path.exists():
         if "/" in source or path.suffix:
-            raise UsageError(f"There is no task file or folder {source!r}.")
+            raise UsageError(
+                f"There is no task file or folder {source!r}.",
+                remedy=f"Check the path, or name a set: {', '.join(named) or 'none is shipped'}.",
+            )
         raise UnknownNameError(f"task set of {env_spec.name!r}", source, named)
     source = str(path.resolve())
     if path.is_file() or (path / "taskset.toml").exists():

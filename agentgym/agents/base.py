@@ -76,6 +76,10 @@ class Agent(ABC):
         """Return the settings that a result depends on, without secrets."""
         return {}
 
+    def provenance(self) -> dict[str, Json]:
+        """Return how the agent is reached, without secrets; a run may be continued another way."""
+        return {}
+
     async def check(self) -> None:
         """Find out before a run whether the agent can work at all.
 

@@ -7,6 +7,8 @@ from agentgym.agents.formats import ActionFormat, get_format
 from agentgym.agents.memory import Memory, make_memory
 from agentgym.types import Json, Limits, Message, Observation
 
+_REACHED_BY = {"base_url", "client", "attempts", "timeout"}
+
 
 class LlmAgent(Agent):
     """Plays by a chat model.
@@ -44,8 +46,13 @@ class LlmAgent(Agent):
         return _LlmPlayer(self._settings, self._client, self._format, memory, self._model, brief)
 
     def config(self) -> dict[str, Json]:
-        """Return every setting but the key."""
-        return {**self._settings.model_dump(exclude_none=True), "client": self._client_name}
+        """Return the settings that decide what the model is asked."""
+        return self._settings.model_dump(exclude_none=True, exclude=_REACHED_BY)
+
+    def provenance(self) -> dict[str, Json]:
+        """Return how the model is called; the key is not told."""
+        reached = self._settings.model_dump(exclude_none=True, include=_REACHED_BY)
+        return {**reached, "client": self._client_name}
 
     async def check(self) -> None:
         """Find out before a run whether the model can be called."""

@@ -62,7 +62,9 @@ def _read(path: Path) -> dict[str | None, Script]:
     try:
         lines = path.read_text("utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"The script {path} cannot be read: {error}.") from error
+        raise UsageError(
+            f"The script {path} cannot be read: {error}.", remedy="Check the path."
+        ) from error
     scripts: dict[str | None, Script] = {}
     for number, line in enumerate(lines, start=1):
         if not line.strip():

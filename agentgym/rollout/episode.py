@@ -13,6 +13,7 @@ from agentgym.errors import (
     AgentFailedError,
     EnvironmentTimeoutError,
     ModelContextError,
+    ModelError,
 )
 from agentgym.trajectories.record import Fault, Outcome, Turn
 from agentgym.types import Limits, Observation, Reward, Task, Transition, Usage
@@ -92,7 +93,11 @@ def own_end(transition: Transition) -> Outcome | None:
 
 async def _decide(episode: Episode, player: Player, observation: Observation) -> Decision:
     with blame("agent", AgentFailedError):
-        decision = await player.act(observation)
+        try:
+            decision = await player.act(observation)
+        except ModelError as error:
+            episode.faults += [Fault(kind=e.kind, message=str(e)) for e in error.retried]
+            raise
         episode.faults.extend(decision.faults)
         episode.usage += decision.usage
     return decision

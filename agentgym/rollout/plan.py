@@ -19,6 +19,9 @@ from agentgym.tasks import TaskSet, task_hash
 from agentgym.trajectories.record import EpisodeKey, RunRecord
 from agentgym.types import Json, Limits, Task
 
+MAX_SEED = 2**62
+"""Seeds are kept as 64-bit integers, and epochs count up from the run's."""
+
 
 class Job(NamedTuple):
     """One episode to play."""
@@ -59,6 +62,8 @@ class Plan:
         for name in ("epochs", "concurrency", "attempts"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} is {getattr(self, name)}.", remedy="Give 1 or more.")
+        if not 0 <= self.seed <= MAX_SEED:
+            raise UsageError(f"seed is {self.seed}.", remedy=f"Give 0 to {MAX_SEED}.")
 
     def jobs(self, done: Collection[EpisodeKey] = ()) -> Iterator[Job]:
         """Yield the episodes that are not done, one epoch after the other."""
@@ -96,7 +101,7 @@ class Plan:
             seed=self.seed,
             epochs=self.epochs,
             limits=self.limits.model_dump(exclude_none=True),
-            provenance=provenance(),
+            provenance={**provenance(), "agent": self.agent.provenance()},
             created_at=datetime.now(UTC),
         )
 
@@ -121,12 +126,22 @@ def check_same(stored: RunRecord, planned: RunRecord) -> None:
         UsageError: They differ in what decides results; each difference is named.
     """
     theirs, ours = stored.model_dump(mode="json"), planned.model_dump(mode="json")
-    differing = [name for name in COMPARED if theirs[name] != ours[name]]
+    differing = [part for name in COMPARED for part in _differing(name, theirs[name], ours[name])]
     if differing:
         raise UsageError(
             f"Run {stored.run_id!r} was started with other settings: {', '.join(differing)}.",
             remedy="Use the same settings, or another --run-id.",
         )
+
+
+def _differing(name: str, theirs: Json, ours: Json) -> list[str]:
+    """Return what of a setting differs: the setting, or the parts of it by name."""
+    if theirs == ours:
+        return []
+    if not (isinstance(theirs, dict) and isinstance(ours, dict)):
+        return [name]
+    parts = sorted({*theirs, *ours})
+    return [f"{name}.{part}" for part in parts if theirs.get(part) != ours.get(part)]
 
 
 def new_run_id() -> str:

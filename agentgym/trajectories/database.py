@@ -65,6 +65,8 @@ def open_engine(location: str | Path | None, *, create: bool) -> sa.Engine:
         StoreError: It cannot be opened, or is not a store this version reads.
         MissingExtraError: PostgreSQL without its driver.
     """
+    if location == "":
+        raise StoreError("The store's name is empty.", remedy="Give a file's path or a URL.")
     url = _parse(location or default_location())
     name = _name(url)
     with store_errors(f"The store {name} cannot be opened"):

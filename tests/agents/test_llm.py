@@ -33,10 +33,14 @@ async def agent_at(server: FakeOpenAI, **settings: Any) -> AsyncIterator[Agent]:
 
 
 async def played(
-    script: Script, limits: Limits = NO_LIMITS, first: list[Fault] | None = None, **settings: Any
+    script: Script,
+    limits: Limits = NO_LIMITS,
+    first: list[Fault] | None = None,
+    episode: Episode | None = None,
+    **settings: Any,
 ) -> tuple[Episode, FakeOpenAI]:
     """Play one episode and return it with the server, which keeps the requests."""
-    episode = Episode()
+    episode = episode or Episode()
     async with FakeOpenAI(script, first=first or ()) as server:
         environment = make("sql")
         brief = Brief(env="sql-v1", task_id=QUESTION.id, seed=0, limits=limits)
@@ -183,8 +187,16 @@ async def test_faults_on_the_way_are_on_the_record() -> None:
     assert grade(episode) == 1.0
 
 
+async def test_faults_on_the_way_to_a_fatal_one_are_on_the_record() -> None:
+    episode = Episode()
+    with pytest.raises(ModelRejectedError):
+        await played([SUBMIT], first=[Fault.SERVER_ERROR, Fault.BAD_REQUEST], episode=episode)
+    assert [fault.kind for fault in episode.faults] == ["model_server"]
+
+
 async def test_the_record_holds_every_setting() -> None:
     async with FakeOpenAI() as server, agent_at(server, temperature=0.0, history="full") as agent:
-        config = agent.config()
-    assert config["base_url"] == server.base_url
-    assert (config["model"], config["temperature"], config["client"]) == ("fake", 0.0, "lean")
+        config, reached = agent.config(), agent.provenance()
+    assert (config["model"], config["temperature"]) == ("fake", 0.0)
+    assert "base_url" not in config
+    assert (reached["base_url"], reached["client"]) == (server.base_url, "lean")

@@ -58,8 +58,18 @@ def test_settings_reach_the_model(agentgym: Command) -> None:
     body = server.requests[0]
     assert (body["model"], body["temperature"], body["max_tokens"]) == ("fake", 0.5, 77)
     assert body["messages"][0]["content"].startswith("Be brief.\n\nYou have at most")
-    config = agentgym("show", "x", "--json").json["record"]["agent_config"]
-    assert (config["model"], config["temperature"], config["client"]) == ("fake", 0.5, "lean")
+    record = agentgym("show", "x", "--json").json["record"]
+    config, reached = record["agent_config"], record["provenance"]["agent"]
+    assert (config["model"], config["temperature"]) == ("fake", 0.5)
+    assert (reached["client"], reached["base_url"]) == ("lean", server.base_url)
+
+
+def test_a_run_goes_on_at_another_endpoint(agentgym: Command) -> None:
+    for _ in range(2):
+        with serving(oracle_answers(sql_tasks(2))) as server:
+            result = agentgym.eval(*llm(server, "--limit", "2", "--run-id", "x", "--resume"))
+    assert result["success_rate"] == 1.0
+    assert not server.requests
 
 
 def test_faults_are_retried_and_counted_apart(agentgym: Command) -> None:
@@ -124,11 +134,13 @@ def test_a_wrong_key_is_found_out_before_the_run(agentgym: Command) -> None:
     assert agentgym("runs", "--json").json == {"runs": []}
 
 
-def test_an_endpoint_that_is_none_is_found_out_before_the_run(agentgym: Command) -> None:
+def test_an_endpoint_that_is_none_is_found_out_at_the_first_call(agentgym: Command) -> None:
     with serving(oracle_answers(sql_tasks(2))) as server:
         url = server.base_url.removesuffix("/v1")
         done = agentgym("eval", "sql", "--model", "fake", "--base-url", url, code=2)
-    assert done.err.endswith("(HTTP 404). Give --base-url up to and including /v1.\n")
+    assert done.err.count("\n") == 1
+    assert "answered 404" in done.err
+    assert done.err.endswith("Check the base URL and the model's name.\n")
 
 
 def test_a_key_that_is_none_is_refused_without_showing_it(agentgym: Command) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from email.utils import parsedate_to_datetime
 
 from agentgym.errors import (
+    ModelAccessError,
     ModelConnectionError,
     ModelContextError,
     ModelError,
@@ -70,7 +71,9 @@ class Endpoint:
             return ModelServerError(message)
         if status in _CONTEXT_STATUSES and _CONTEXT.search(f"{code} {said}"):
             return ModelContextError(message)
-        return ModelRejectedError(message, remedy=_REMEDIES.get(status))
+        if status in _REMEDIES:
+            return ModelAccessError(message, remedy=_REMEDIES[status])
+        return ModelRejectedError(message)
 
     def connection_error(self, cause: BaseException) -> ModelConnectionError:
         """Return the error for a connection that was refused, lost or never made."""

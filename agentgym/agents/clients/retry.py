@@ -10,7 +10,7 @@ from functools import partial
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 
 from agentgym.agents.clients.base import ChatClient, ChatRequest, Completion
-from agentgym.errors import ModelError, ModelRateLimitedError
+from agentgym.errors import ModelAccessError, ModelError, ModelRateLimitedError, UsageError
 from agentgym.trajectories.record import Fault
 
 _FIRST_WAIT_SECONDS = 0.5
@@ -51,6 +51,7 @@ class RetryingClient(ChatClient):
         self._sleep = sleep
         self._clock = clock
         self._gate_opens = clock()
+        self._answered = False
         # A generator of its own, so that no wait shifts the numbers an episode draws.
         self._jitter = random.Random()
 
@@ -61,19 +62,35 @@ class RetryingClient(ChatClient):
             The answer, with the errors retried on the way in `faults`.
 
         Raises:
-            ModelError: The last attempt's error, or one that no retry can mend.
+            ModelError: The last attempt's error, or one that no retry can mend; with the errors
+                before it in `retried`.
+            UsageError: The endpoint, the key or the model's name is refused, and no call was
+                ever answered.
         """
-        faults: list[Fault] = []
+        failed: list[ModelError] = []
         retrying = AsyncRetrying(
             retry=retry_if_exception(self._worth_retrying),
             stop=stop_after_attempt(self._attempts),
             wait=self._wait,
-            before_sleep=partial(self._record, faults),
+            before_sleep=partial(self._record, failed),
             sleep=self._sleep,
             reraise=True,
         )
-        completion: Completion = await retrying(self._attempt, request)
-        return completion.model_copy(update={"faults": tuple(faults)}) if faults else completion
+        try:
+            completion: Completion = await retrying(self._attempt, request)
+        except ModelAccessError as error:
+            if self._answered:
+                raise
+            # Nothing ever came of it, so it is how the model was named, not this episode.
+            raise UsageError(error.message, remedy=error.remedy) from error
+        except ModelError as error:
+            error.retried = tuple(failed)
+            raise
+        self._answered = True
+        if not failed:
+            return completion
+        faults = tuple(Fault(kind=error.kind, message=str(error)) for error in failed)
+        return completion.model_copy(update={"faults": faults})
 
     async def check(self, model: str) -> None:
         """Have the client that is called check itself."""
@@ -112,11 +129,11 @@ class RetryingClient(ChatClient):
         """Return a little more than `seconds`, so that callers do not all return at once."""
         return seconds * self._jitter.uniform(1, 1 + _GATE_SPREAD)
 
-    def _record(self, faults: list[Fault], state: RetryCallState) -> None:
+    def _record(self, failed: list[ModelError], state: RetryCallState) -> None:
         error = _error_of(state)
         if isinstance(error, ModelError):
             self.faults[error.kind] += 1
-            faults.append(Fault(kind=error.kind, message=str(error)))
+            failed.append(error)
 
 
 def _error_of(state: RetryCallState) -> BaseException | None:

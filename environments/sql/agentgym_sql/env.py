@@ -1,5 +1,6 @@
 """The SQL environment: look at a database, run statements, submit an answer."""
 
+import math
 from typing import Any, Literal
 
 from agentgym.env import ToolEnvironment, digest
@@ -59,9 +60,9 @@ class SqlEnvironment(ToolEnvironment[SqlPublic, SqlPrivate]):
     ) -> None:
         if comparator not in COMPARATORS:
             raise UnknownNameError("comparator", comparator, COMPARATORS)
-        for name, value in (("timeout", timeout), ("max_rows", max_rows)):
-            if not isinstance(value, int | float) or value <= 0:
-                raise UsageError(f"{name} is {value!r}.", remedy="Give a number above 0.")
+        _check_option("timeout", timeout, (int, float), above=0)
+        _check_option("max_rows", max_rows, (int,), above=0)
+        _check_option("variants", variants, (int,), above=-1)
         self._backend, self._dialect = open_backend(url)
         self._grader = Grader(comparator, timeout)
         self._timeout = timeout
@@ -210,6 +211,12 @@ class SqlEnvironment(ToolEnvironment[SqlPublic, SqlPrivate]):
         if await self._active.state_hash(declared) == gold:
             return grade_state("match", "equal")
         return grade_state("mismatch", "the database is not in the state it should be in")
+
+
+def _check_option(name: str, value: Any, types: tuple[type, ...], *, above: int) -> None:
+    if type(value) not in types or not above < value < math.inf:
+        kind = "number" if float in types else "whole number"
+        raise UsageError(f"{name} is {value!r}.", remedy=f"Give a {kind} above {above}.")
 
 
 def _worse(reward: Reward, here: Reward, *, first: bool) -> Reward:
