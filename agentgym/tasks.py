@@ -27,7 +27,7 @@ class TaskSetInfo(BaseModel):
     Attributes:
         name: The set's name, unique within its environment.
         version: Raised with every change of its tasks.
-        environment: The environment it is for.
+        environment: The environment it is for; empty where a lone file does not say.
         licence: SPDX expression of the data.
         canary: A string that marks the data, so that a model trained on it can be found out.
         splits: What each split is for.
@@ -132,7 +132,8 @@ def load_tasks(env_spec: EnvSpec, source: str | None = None) -> TaskSet:
             a layout the environment knows; None takes its default set.
 
     Raises:
-        TaskSetError: The file is malformed; file, line and field are named.
+        TaskSetError: The file is malformed, and file, line and field are named; or the set is
+            for another environment.
         UnknownNameError: It is neither a known set nor a path.
     """
     task_type = env_spec.environment_type().task_type
@@ -148,16 +149,26 @@ def load_tasks(env_spec: EnvSpec, source: str | None = None) -> TaskSet:
                 remedy=f"Check the path, or name a set: {', '.join(named) or 'none is shipped'}.",
             )
         raise UnknownNameError(f"task set of {env_spec.name!r}", source, named)
-    source = str(path.resolve())
+    found = _read_path(env_spec, path.resolve(), task_type)
+    if found.info.environment not in ("", env_spec.name):
+        raise TaskSetError(
+            f"{found.source} is a task set of {found.info.environment!r}, not of "
+            f"{env_spec.name!r}.",
+            remedy="Name a set of this environment.",
+        )
+    return found
+
+
+def _read_path(env_spec: EnvSpec, path: Path, task_type: type[Task[Any, Any]]) -> TaskSet:
     if path.is_file() or (path / "taskset.toml").exists():
-        return read_task_set(path, task_type, source)
+        return read_task_set(path, task_type, str(path))
     layouts: Callable[[Path], TaskSet | None] | None = (
         resolve(env_spec.layouts) if env_spec.layouts else None
     )
     found = layouts(path) if layouts else None
     if found is None:
         raise UsageError(
-            f"The folder {source!r} is in no layout that {env_spec.name!r} knows.",
+            f"The folder {str(path)!r} is in no layout that {env_spec.name!r} knows.",
             remedy="A task set has a taskset.toml and a tasks.jsonl.",
         )
     return found

@@ -6,6 +6,7 @@ and reject unknown fields.
 """
 
 import base64
+import json
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Self, TypeAlias
@@ -112,6 +113,18 @@ class ToolCall(Frozen):
     )
     id: Text = ""
 
+    @property
+    def arguments_text(self) -> str:
+        """The arguments as JSON text; as the model wrote them where that was no object."""
+        if isinstance(self.arguments, str):
+            return self.arguments
+        return json.dumps(self.arguments, ensure_ascii=False)
+
+    def to_wire(self) -> dict[str, Json]:
+        """Return the OpenAI tool call."""
+        function = {"name": self.name, "arguments": self.arguments_text}
+        return {"id": self.id, "type": "function", "function": function}
+
 
 class Action(Frozen):
     """One agent turn: words, tool calls, or both.
@@ -129,6 +142,13 @@ class Action(Frozen):
         if not calls or not isinstance(calls, list | tuple):
             return data
         return {**data, "tool_calls": [_with_id(call, f"call_{i}") for i, call in enumerate(calls)]}
+
+    def to_wire(self) -> dict[str, Json]:
+        """Return the OpenAI chat message."""
+        if not self.tool_calls:
+            return {"role": "assistant", "content": self.text}
+        calls = [call.to_wire() for call in self.tool_calls]
+        return {"role": "assistant", "content": self.text or None, "tool_calls": calls}
 
 
 def _with_id(call: Json, fallback: str) -> Json:
@@ -309,7 +329,7 @@ class Snapshot(Frozen):
     """An episode's whole state at one moment, to go back to in the same process or another.
 
     Attributes:
-        env: The environment's id; a snapshot restores only into the same one.
+        env: The environment's class; a snapshot restores only into the same one.
         task_id: The task it was taken in.
         state: Opaque; immutable by convention.
     """

@@ -184,6 +184,13 @@ def test_what_is_no_task_set_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyP
         load_tasks(COUNTER)
 
 
+def test_a_set_of_another_environment_is_refused(tmp_path: Path) -> None:
+    folder = write_set(tmp_path / "small", [line()])
+    other = COUNTER.model_copy(update={"name": "other"})
+    with pytest.raises(TaskSetError, match=r"a task set of 'test-counter', not of 'other'"):
+        load_tasks(other, str(folder))
+
+
 def foreign_layout(path: Path) -> TaskSet | None:
     """Read the folders of a made-up benchmark."""
     if not (path / "foreign.txt").exists():

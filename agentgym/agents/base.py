@@ -3,8 +3,6 @@
 from abc import ABC, abstractmethod
 from typing import Any
 
-from pydantic import Field
-
 from agentgym.trajectories.record import Fault
 from agentgym.types import Action, Frozen, Json, Limits, Observation, Task, TokenTrace, Usage
 
@@ -91,33 +89,3 @@ class Agent(ABC):
     async def close(self) -> None:
         """Release everything; closing twice is allowed."""
         return
-
-
-class AgentSettings(Frozen):
-    """The settings of an LLM agent; see `agentgym eval --help`.
-
-    Attributes:
-        model: The model's name, with its provider's prefix for litellm.
-        base_url: An OpenAI-compatible endpoint, up to and including `/v1`.
-        client: `lean`, `openai` or `litellm`; None chooses by model and endpoint.
-        format: How tools are shown and calls are read: `native` or `react`.
-        temperature: Sampling temperature; None is the server's default.
-        max_tokens: Output tokens a turn; None is the server's default.
-        attempts: Model calls a turn at most, the first included.
-        timeout: Seconds a model call may take.
-        price: US dollars per million prompt and completion tokens.
-        history: `full` sends every turn, `window:N` the task and the last N turns.
-        system: Standing words put before everything.
-    """
-
-    model: str
-    base_url: str | None = None
-    client: str | None = None
-    format: str = "native"
-    temperature: float | None = None
-    max_tokens: int | None = None
-    attempts: int = Field(default=8, ge=1)
-    timeout: float = Field(default=120.0, gt=0)
-    price: tuple[float, float] | None = None
-    history: str = "full"
-    system: str | None = None

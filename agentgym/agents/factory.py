@@ -3,10 +3,11 @@
 import os
 from pathlib import Path
 
-from agentgym.agents.base import Agent, AgentSettings
+from agentgym.agents.base import Agent
 from agentgym.agents.baselines import NullAgent, OracleAgent, RandomAgent
 from agentgym.agents.clients.base import Prices
 from agentgym.agents.scripted import ScriptedAgent
+from agentgym.agents.settings import LlmSettings
 from agentgym.errors import UnknownNameError, UsageError
 from agentgym.registry import EnvSpec
 
@@ -15,9 +16,7 @@ OPENAI_URL = "https://api.openai.com/v1"
 KEY = "OPENAI_API_KEY"
 
 
-def make_agents(
-    names: str | None, settings: AgentSettings | None, env_spec: EnvSpec
-) -> list[Agent]:
+def make_agents(names: str | None, settings: LlmSettings | None, env_spec: EnvSpec) -> list[Agent]:
     """Make agents from names with commas between, an LLM's settings, or both.
 
     Raises:
@@ -54,7 +53,7 @@ def make_agent(name: str, env_spec: EnvSpec) -> Agent:
             raise UnknownNameError("agent", name, NAMES)
 
 
-def make_llm(settings: AgentSettings) -> Agent:
+def make_llm(settings: LlmSettings) -> Agent:
     """Make an LLM agent.
 
     Raises:
@@ -74,7 +73,7 @@ def make_llm(settings: AgentSettings) -> Agent:
     return LlmAgent(settings, client, client_name=name, model=model)
 
 
-def _endpoint(settings: AgentSettings) -> tuple[str, str | None, str]:
+def _endpoint(settings: LlmSettings) -> tuple[str, str | None, str]:
     """Return the URL, the key and the model's name at an OpenAI-compatible endpoint."""
     key = os.environ.get(KEY, "").strip() or None  # files that hold keys end in a newline
     if key is not None and not (key.isascii() and key.isprintable() and " " not in key):

@@ -4,7 +4,7 @@ import json
 import math
 from typing import NoReturn
 
-from agentgym.types import Json, clean_text
+from agentgym.types import Json
 
 
 def parse_arguments(raw: Json) -> dict[str, Json] | str:
@@ -26,7 +26,7 @@ def parse_arguments(raw: Json) -> dict[str, Json] | str:
         return found[0]
     if raw is None:
         return {}
-    return _clean(raw) if isinstance(raw, dict) else json.dumps(raw)
+    return raw if isinstance(raw, dict) else json.dumps(raw)
 
 
 def leading_object(text: str) -> tuple[dict[str, Json], int] | None:
@@ -44,27 +44,7 @@ def leading_object(text: str) -> tuple[dict[str, Json], int] | None:
         value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
-    return (_clean(value) if "\\u" in text else value), end
-
-
-def dump_arguments(arguments: dict[str, Json] | str) -> str:
-    """Write arguments as the JSON object that servers expect back in the history.
-
-    Servers that render the history through a chat template refuse arguments that are not an
-    object, so text that was none is wrapped in one.
-    """
-    if isinstance(arguments, str):
-        arguments = {"_unparsed": arguments}
-    return json.dumps(arguments, ensure_ascii=False)
-
-
-def _clean(value: Json) -> Json:
-    """Replace lone surrogates, which JSON escapes can spell, in every text of `value`."""
-    if isinstance(value, dict):
-        return {clean_text(name): _clean(part) for name, part in value.items()}
-    if isinstance(value, list):
-        return [_clean(part) for part in value]
-    return clean_text(value)
+    return value, end
 
 
 def _finite(digits: str) -> float:

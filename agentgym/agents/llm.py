@@ -1,10 +1,11 @@
 """The LLM agent: a chat model behind any client, with native tool calls or as text."""
 
-from agentgym.agents.base import Agent, AgentSettings, Brief, Decision, Player
+from agentgym.agents.base import Agent, Brief, Decision, Player
 from agentgym.agents.clients.base import ChatClient, ChatRequest
 from agentgym.agents.clients.retry import RetryingClient
 from agentgym.agents.formats import ActionFormat, get_format
 from agentgym.agents.memory import Memory, make_memory
+from agentgym.agents.settings import LlmSettings
 from agentgym.types import Json, Limits, Message, Observation
 
 _REACHED_BY = {"base_url", "client", "attempts", "timeout"}
@@ -26,7 +27,7 @@ class LlmAgent(Agent):
 
     def __init__(
         self,
-        settings: AgentSettings,
+        settings: LlmSettings,
         client: ChatClient,
         *,
         client_name: str,
@@ -38,7 +39,7 @@ class LlmAgent(Agent):
         self._client_name = client_name
         self._model = model
         self._format = get_format(settings.format)
-        make_memory(settings.history)
+        make_memory(settings.history)  # a wrong one is refused now, not at the first episode
 
     async def begin(self, brief: Brief) -> Player:
         """Begin an episode with an empty memory."""
@@ -66,7 +67,7 @@ class LlmAgent(Agent):
 class _LlmPlayer(Player):
     def __init__(
         self,
-        settings: AgentSettings,
+        settings: LlmSettings,
         client: ChatClient,
         action_format: ActionFormat,
         memory: Memory,

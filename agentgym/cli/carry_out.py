@@ -1,23 +1,18 @@
-"""Carrying out plans in a terminal: progress, Ctrl-C that drains, and the results' table."""
+"""Carrying out plans in a terminal: one run after the other, and Ctrl-C that drains."""
 
 import asyncio
-import contextlib
 import resource
 import shlex
 import signal
-import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from typing import NamedTuple
 
-import typer
-from sqlalchemy import make_url
-
-from agentgym.cli.output import print_table, print_text
+from agentgym.cli.progress import Progress, make_progress
 from agentgym.evaluation.metrics import RunResult, summarise
 from agentgym.rollout.engine import Engine
 from agentgym.rollout.plan import Plan
-from agentgym.trajectories.record import Trajectory
 from agentgym.trajectories.store import TrajectoryStore
 
 
@@ -57,27 +52,43 @@ async def _carry_out(
     plans: Sequence[Plan], store: TrajectoryStore, run_id: str, *, resume: bool, quiet: bool
 ) -> CarriedOut:
     results: list[RunResult] = []
-    async with contextlib.AsyncExitStack() as stack:
+    async with AsyncExitStack() as stack:
         for plan in plans:
             stack.push_async_callback(plan.agent.close)
-        # What cannot work is found out before there is a run in the store.
+        # What cannot work is found out before anything is in the store.
         for plan in plans:
             await plan.environment().close()
             await plan.agent.check()
-        for plan in plans:
-            started, cpu = time.perf_counter(), _cpu_seconds()
-            with _progress(plan, quiet=quiet) as bar:
-                engine = Engine(plan, store, on_episode=bar.episode)
-                bar.start(engine.open(resume=resume))
-                with _draining(engine, run_id):
-                    await engine.run()
-            result = summarise(store.get_run(plan.run_id), store.summaries(plan.run_id))
-            timed = {"wall_s": time.perf_counter() - started, "cpu_s": _cpu_seconds() - cpu}
-            results.append(result.model_copy(update=timed))
-            missing = result.scored < result.planned or len(results) < len(plans)
-            if engine.draining and missing:
+        runs = [_open(plan, store, resume=resume, quiet=quiet) for plan in plans]
+        for run in runs:
+            result = await _play(run, store, run_id)
+            results.append(result)
+            unplayed = result.scored < result.planned or len(results) < len(runs)
+            if run.engine.draining and unplayed:
                 return CarriedOut(results, interrupted=True)
     return CarriedOut(results, interrupted=False)
+
+
+class _Run(NamedTuple):
+    plan: Plan
+    engine: Engine
+    bar: Progress
+    missing: int
+
+
+def _open(plan: Plan, store: TrajectoryStore, *, resume: bool, quiet: bool) -> _Run:
+    bar = make_progress(plan, quiet=quiet)
+    engine = Engine(plan, store, on_episode=bar.episode)
+    return _Run(plan, engine, bar, engine.open(resume=resume))
+
+
+async def _play(run: _Run, store: TrajectoryStore, run_id: str) -> RunResult:
+    started, cpu = time.perf_counter(), _cpu_seconds()
+    with run.bar.shown(run.missing), _draining(run.engine, run.bar, run_id):
+        await run.engine.run()
+    result = summarise(store.get_run(run.plan.run_id), store.summaries(run.plan.run_id))
+    timed = {"wall_s": time.perf_counter() - started, "cpu_s": _cpu_seconds() - cpu}
+    return result.model_copy(update=timed)
 
 
 def first_error(store: TrajectoryStore, results: Sequence[RunResult]) -> str | None:
@@ -89,18 +100,17 @@ def first_error(store: TrajectoryStore, results: Sequence[RunResult]) -> str | N
     return None
 
 
-@contextlib.contextmanager
-def _draining(engine: Engine, run_id: str) -> Iterator[None]:
+@contextmanager
+def _draining(engine: Engine, bar: Progress, run_id: str) -> Iterator[None]:
     """Let the first Ctrl-C drain the engine, and the second one stop at once."""
 
     def interrupt() -> None:
         if engine.draining:
             raise KeyboardInterrupt
         engine.drain()
-        typer.echo(
+        bar.say(
             "\nFinishing the episodes in flight; Ctrl-C again stops at once. Go on later with "
-            f"--run-id {shlex.quote(run_id)} --resume",
-            err=True,
+            f"--run-id {shlex.quote(run_id)} --resume"
         )
 
     loop = asyncio.get_running_loop()
@@ -109,105 +119,6 @@ def _draining(engine: Engine, run_id: str) -> Iterator[None]:
         yield
     finally:
         loop.remove_signal_handler(signal.SIGINT)
-
-
-class _Bar:
-    """Counts episodes; draws where there is a terminal to draw on."""
-
-    def __init__(self, plan: Plan) -> None:
-        self._total = len(plan.tasks) * plan.epochs
-
-    def start(self, missing: int) -> None:
-        """Take note of how many episodes are to come."""
-
-    def episode(self, trajectory: Trajectory) -> None:
-        """Take note of a finished episode."""
-
-
-class _DrawnBar(_Bar):
-    def __init__(self, plan: Plan) -> None:
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
-
-        super().__init__(plan)
-        self.progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeElapsedColumn(),
-            TextColumn("eta"),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._task = self.progress.add_task(plan.agent.name, total=self._total, rate="")
-        self._started = time.perf_counter()
-        self._done = 0
-        self._scores: list[float] = []
-
-    def start(self, missing: int) -> None:
-        self.progress.update(self._task, completed=self._total - missing)
-
-    def episode(self, trajectory: Trajectory) -> None:
-        self._done += 1
-        if trajectory.grade is not None:
-            self._scores.append(trajectory.grade.value)
-        rate = self._done / (time.perf_counter() - self._started)
-        mean = sum(self._scores) / len(self._scores) if self._scores else 0.0
-        self.progress.update(self._task, advance=1, rate=f"{rate:.1f}/s  mean {mean:.3f}")
-
-
-@contextlib.contextmanager
-def _progress(plan: Plan, *, quiet: bool) -> Iterator[_Bar]:
-    if quiet or not sys.stderr.isatty():
-        yield _Bar(plan)
-        return
-    bar = _DrawnBar(plan)
-    with bar.progress:
-        yield bar
-
-
-def report(summaries: Sequence[RunResult], *, store: str | None) -> None:
-    """Print what runs came to as a table, and how to look closer."""
-    rows = [
-        (
-            summary.agent,
-            summary.tasks,
-            f"{summary.scored}/{summary.planned}",
-            with_error(summary.mean_reward, summary.stderr),
-            with_error(summary.success_rate, summary.success_stderr),
-            "-" if summary.turns is None else f"{summary.turns:.1f}",
-            summary.errors,
-            summary.limits,
-            "-" if summary.wall_s is None else f"{summary.wall_s:.1f}",
-        )
-        for summary in summaries
-    ]
-    columns = ("agent", "tasks", "scored", "mean reward", "success", "turns", "errors", "limits")
-    print_table((*columns, "seconds"), rows)
-    where = f" --store {shlex.quote(without_password(store))}" if store else ""
-    for summary in summaries:
-        print_text(f"Look closer: agentgym show {shlex.quote(summary.run_id)}{where}")
-
-
-def without_password(store: str) -> str:
-    """Return a store's URL as it may be printed."""
-    return make_url(store).render_as_string() if "://" in store else store
-
-
-def with_error(mean: float | None, stderr: float | None) -> str:
-    """Return a mean with its standard error, as a person reads it."""
-    if mean is None:
-        return "-"
-    return f"{mean:.3f}" if stderr is None else f"{mean:.3f} ± {stderr:.3f}"
 
 
 def _cpu_seconds() -> float:

@@ -33,7 +33,7 @@ _PROGRAMS = (("git", "git", "source revisions in run records"),)
 
 
 def doctor(as_json: JsonFlag = False) -> None:
-    """Say what is installed, what is missing, and the command that mends it."""
+    """Say what is installed, what is missing and what mends it."""
     findings = list(_look())
     if as_json:
         print_json({"findings": [finding._asdict() for finding in findings]})

@@ -1,5 +1,7 @@
 """Commands about environments: list, info, check and new."""
 
+import inspect
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -35,7 +37,7 @@ def list_environments(as_json: JsonFlag = False) -> None:
 
 
 def info(env: EnvName, as_json: JsonFlag = False) -> None:
-    """Show an environment: its task sets, tools, options and capabilities."""
+    """Show an environment's task sets, tools and options."""
     found = spec(env)
     environment_type = found.environment_type()
     facts = _facts(found)
@@ -47,9 +49,7 @@ def info(env: EnvName, as_json: JsonFlag = False) -> None:
     sets: list[dict[str, Json]] = []
     for name, path in found.task_set_paths().items():
         tasks = read_task_set(path, environment_type.task_type, name)
-        splits: dict[str, int] = {}
-        for task in tasks:
-            splits[task.split] = splits.get(task.split, 0) + 1
+        splits = dict(Counter(task.split for task in tasks))
         sets.append({"name": name, "tasks": len(tasks), "splits": splits, "hash": tasks.hash})
     facts["task_sets"] = sets
     if as_json:
@@ -72,7 +72,7 @@ def check(
     env_arg: EnvArgs = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Run the conformance suite on an environment; exit code 1 where a check fails."""
+    """Run the conformance suite on an environment. Exit code 1 where a check fails."""
     import asyncio
 
     from agentgym.evaluation.conformance.suite import check_environment
@@ -98,7 +98,7 @@ def new(
     folder: Annotated[Path, typer.Option(help="Where to put it.")] = Path(),
     as_json: JsonFlag = False,
 ) -> None:
-    """Write a complete, installable environment package to start from."""
+    """Write an environment package to start from. It installs, and passes `agentgym check`."""
     from agentgym.cli.scaffold import create_environment
 
     files = create_environment(name, folder)
@@ -127,7 +127,5 @@ def _facts(found: EnvSpec) -> dict[str, Json]:
 
 
 def _options(environment_type: type) -> dict[str, Json]:
-    import inspect
-
     parameters = inspect.signature(environment_type).parameters.values()
     return {p.name: None if p.default is p.empty else p.default for p in parameters}

@@ -1,6 +1,5 @@
 """The command `eval`: play tasks, keep every trajectory, print what it came to."""
 
-import contextlib
 import shlex
 from typing import Annotated
 
@@ -9,7 +8,6 @@ import typer
 from agentgym.cli.options import EnvArgs, StoreOption, environment_options
 from agentgym.cli.output import JsonFlag, print_json, print_text
 from agentgym.cli.settings import checked_limits, checked_llm, checked_run_id, checked_seconds
-from agentgym.errors import UsageError
 from agentgym.registry import spec
 from agentgym.tasks import load_tasks
 
@@ -46,7 +44,9 @@ def evaluate(
     tasks: Annotated[
         str | None, typer.Option(help="A task set's name, a tasks.jsonl, or a folder.")
     ] = None,
-    task: Annotated[list[str] | None, typer.Option(help="Only this task id or pattern.")] = None,
+    task: Annotated[
+        list[str] | None, typer.Option(help="Only this task id or pattern; may be repeated.")
+    ] = None,
     split: Annotated[str | None, typer.Option(help="Only this split.")] = None,
     limit: Annotated[int | None, typer.Option(help="At most so many tasks.")] = None,
     shuffle_seed: Annotated[int | None, typer.Option(help="Shuffle the tasks first.")] = None,
@@ -74,33 +74,29 @@ def evaluate(
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Evaluate agents on an environment; exit code 1 where episodes ended in errors."""
+    """Evaluate agents on an environment. Exit code 1 where episodes ended in errors."""
     from agentgym.agents.factory import make_agents
-    from agentgym.cli.carry_out import carry_out, first_error, report
+    from agentgym.cli.carry_out import carry_out, first_error
+    from agentgym.cli.results import print_look_closer, print_results
     from agentgym.rollout.plan import Plan, new_run_id
     from agentgym.trajectories.store import TrajectoryStore
 
     env_spec = spec(env)
     run_id = checked_run_id(run_id, resume=resume) or new_run_id()
     limits = checked_limits(max_turns, token_limit, cost_limit, time_limit)
-    settings = None
-    if model is not None:
-        asked = {
-            "model": model,
-            "base_url": base_url,
-            "client": client,
-            "format": action_format,
-            "temperature": temperature,
-            "max_tokens": max_tokens,
-            "attempts": model_attempts,
-            "timeout": model_timeout,
-            "history": history,
-            "system": system,
-        }
-        settings = checked_llm(asked, price, limits)
-    elif base_url is not None:
-        raise UsageError("--base-url is for an LLM.", remedy="Name it with --model.")
-    agents = make_agents(agent, settings, env_spec)
+    asked = {
+        "model": model,
+        "base_url": base_url,
+        "client": client,
+        "format": action_format,
+        "temperature": temperature,
+        "max_tokens": max_tokens,
+        "attempts": model_attempts,
+        "timeout": model_timeout,
+        "history": history,
+        "system": system,
+    }
+    agents = make_agents(agent, checked_llm(asked, price, limits), env_spec)
     selected = load_tasks(env_spec, tasks).select(
         ids=task or (),
         split=split,
@@ -124,14 +120,15 @@ def evaluate(
         )
         for one in agents
     ]
-    with contextlib.closing(TrajectoryStore.open(store)) as opened:
+    with TrajectoryStore.open(store) as opened:
         done = carry_out(plans, opened, run_id=run_id, resume=resume, quiet=as_json)
         why = first_error(opened, done.results)
     if as_json:
         objects = [result.model_dump(mode="json") for result in done.results]
         print_json(objects[0] if len(plans) == 1 else {"runs": objects})
     else:
-        report(done.results, store=store)
+        print_results(done.results)
+        print_look_closer(done.results, store=store)
     if done.interrupted:
         raise typer.Exit(130)
     if why is not None:

@@ -1,16 +1,21 @@
 """Commands about runs in the store: runs, show, replay and export."""
 
-import contextlib
 import json
+from contextlib import aclosing
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentgym.cli.options import EnvArgs, StoreOption, environment_options
 from agentgym.cli.output import JsonFlag, print_json, print_table, print_text
-from agentgym.errors import UnknownNameError, UsageError
+from agentgym.errors import UnknownNameError
 from agentgym.types import Json
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from agentgym.evaluation.replay import Replayed
 
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's id.")]
 
@@ -19,7 +24,7 @@ def list_runs(store: StoreOption = None, as_json: JsonFlag = False) -> None:
     """List the runs in a store."""
     from agentgym.trajectories.store import TrajectoryStore
 
-    with contextlib.closing(TrajectoryStore.open(store, create=False)) as opened:
+    with TrajectoryStore.open(store, create=False) as opened:
         rows = opened.list_runs()
     if as_json:
         print_json({"runs": [row.model_dump(mode="json") for row in rows]})
@@ -43,19 +48,21 @@ def list_runs(store: StoreOption = None, as_json: JsonFlag = False) -> None:
 
 def show(
     run: Run,
-    task: Annotated[str | None, typer.Argument(metavar="[TASK]", help="One episode.")] = None,
+    task: Annotated[
+        str | None, typer.Argument(metavar="TASK", help="One episode, by its task.")
+    ] = None,
     epoch: Annotated[int, typer.Option(help="Which repetition of the task.")] = 0,
     store: StoreOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Show what a run came to, or one of its episodes turn by turn."""
     from agentgym.cli import transcript
-    from agentgym.cli.carry_out import report
+    from agentgym.cli.results import print_results
     from agentgym.evaluation.metrics import summarise
     from agentgym.trajectories.record import EpisodeKey
     from agentgym.trajectories.store import TrajectoryStore
 
-    with contextlib.closing(TrajectoryStore.open(store, create=False)) as opened:
+    with TrajectoryStore.open(store, create=False) as opened:
         record = opened.get_run(run)
         if task is not None:
             trajectory = opened.get(run, EpisodeKey(task_id=task, epoch=epoch))
@@ -89,12 +96,12 @@ def show(
             for row in rows
         ],
     )
-    report([summary], store=store)
+    print_results([summary])
 
 
 def replay(
     run: Run,
-    task: Annotated[list[str] | None, typer.Option(help="Only this task.")] = None,
+    task: Annotated[list[str] | None, typer.Option(help="Only this task; may be repeated.")] = None,
     tasks: Annotated[
         str | None, typer.Option(help="Where its tasks are now, if they have moved.")
     ] = None,
@@ -102,57 +109,66 @@ def replay(
     store: StoreOption = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Execute a run's stored actions again; exit code 1 at the first difference, which is shown."""
+    """Execute a run's stored actions again. Exit code 1 at the first difference, which is shown."""
     import asyncio
 
-    from agentgym.evaluation.replay import Replayed, replay_run
+    from agentgym.evaluation.replay import replay_run
     from agentgym.trajectories.store import TrajectoryStore
 
-    async def until_difference() -> list[Replayed]:
-        done = []
-        async for item in replay_run(
-            record, chosen, tasks=tasks, env_options=environment_options(env_arg)
-        ):
-            done.append(item)
-            if item.difference is not None:
-                break
-        return done
-
-    with contextlib.closing(TrajectoryStore.open(store, create=False)) as opened:
+    with TrajectoryStore.open(store, create=False) as opened:
         record = opened.get_run(run)
         for unknown in set(task or ()).difference(record.task_ids):
             raise UnknownNameError("task", unknown, record.task_ids)
         chosen = (t for t in opened.trajectories(run) if not task or t.key.task_id in task)
-        done = asyncio.run(until_difference())
-    difference = next((item for item in done if item.difference is not None), None)
-    skipped = [item for item in done if item.skipped is not None]
+        options = environment_options(env_arg)
+        done = asyncio.run(
+            _until_difference(replay_run(record, chosen, tasks=tasks, env_options=options))
+        )
+    differing = next((item for item in done if item.difference is not None), None)
+    skipped = sum(item.skipped is not None for item in done)
     if as_json:
         print_json(
             {
                 "run_id": run,
-                "episodes": len(done) - len(skipped),
+                "episodes": len(done) - skipped,
                 "turns": sum(item.turns for item in done),
-                "skipped": len(skipped),
-                "equal": difference is None,
-                "difference": difference.model_dump(mode="json") if difference else None,
+                "skipped": skipped,
+                "equal": differing is None,
+                "difference": differing.model_dump(mode="json") if differing else None,
             }
         )
-    elif difference is not None and difference.difference is not None:
-        found = difference.difference
+    else:
+        _print_replayed(done)
+    if differing is not None:
+        raise typer.Exit(1)
+
+
+async def _until_difference(replays: "AsyncGenerator[Replayed, None]") -> "list[Replayed]":
+    done = []
+    async with aclosing(replays):  # which closes the environment
+        async for item in replays:
+            done.append(item)
+            if item.difference is not None:
+                break
+    return done
+
+
+def _print_replayed(done: "Sequence[Replayed]") -> None:
+    """Print what a replay came to; the last episode is the one that differs, if one does."""
+    skipped = sum(item.skipped is not None for item in done)
+    if done and (found := done[-1].difference) is not None:
         path, stored, replayed = _narrowed(found.stored, found.replayed)
         where = f" at {'.'.join(path)}" if path else ""
+        key = done[-1].key
         print_text(
-            f"{difference.key.task_id} epoch {difference.key.epoch}, turn {found.turn}: "
-            f"the {found.what} differs{where}.\nstored:   {json.dumps(stored)}"
-            f"\nreplayed: {json.dumps(replayed)}"
+            f"{key.task_id} epoch {key.epoch}, turn {found.turn}: the {found.what} differs{where}."
+            f"\nstored:   {json.dumps(stored)}\nreplayed: {json.dumps(replayed)}"
         )
     else:
         turns = sum(item.turns for item in done)
-        typer.echo(f"{len(done) - len(skipped)} episodes, {turns} turns: all equal.")
-    if skipped and not as_json:
-        typer.echo(f"{len(skipped)} episodes ended in errors and were not replayed.")
-    if difference is not None:
-        raise typer.Exit(1)
+        print_text(f"{len(done) - skipped} episodes, {turns} turns: all equal.")
+    if skipped:
+        print_text(f"{skipped} episodes ended in errors and were not replayed.")
 
 
 def _narrowed(stored: Json, replayed: Json) -> tuple[tuple[str, ...], Json, Json]:
@@ -183,9 +199,7 @@ def export(
     from agentgym.trajectories.store import TrajectoryStore
 
     path = output or Path(f"{run.replace('/', '-')}.{file_format}")
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder.", remedy="Name a file with -o.")
-    with contextlib.closing(TrajectoryStore.open(store, create=False)) as opened:
+    with TrajectoryStore.open(store, create=False) as opened:
         count = export_run(opened, run, file_format, path)
     if as_json:
         print_json({"run_id": run, "episodes": count, "file": str(path)})

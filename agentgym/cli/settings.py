@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from agentgym.agents.base import AgentSettings
+from agentgym.agents.settings import LlmSettings
 from agentgym.errors import UsageError
 from agentgym.types import Json, Limits
 
@@ -18,11 +18,16 @@ _LIMIT_OPTIONS = {
     "cost": "--cost-limit",
     "time": "--time-limit",
 }
-_AGENT_OPTIONS = {
+_LLM_OPTIONS = {
+    "base_url": "--base-url",
+    "client": "--client",
+    "format": "--format",
+    "temperature": "--temperature",
+    "max_tokens": "--max-tokens",
     "attempts": "--model-attempts",
     "timeout": "--model-timeout",
-    "max_tokens": "--max-tokens",
-    "temperature": "--temperature",
+    "history": "--history",
+    "system": "--system",
     "price": "--price",
 }
 
@@ -39,21 +44,27 @@ def checked_limits(
     return _checked(Limits, given, _LIMIT_OPTIONS)
 
 
-def checked_llm(settings: Mapping[str, Json], price: str | None, limits: Limits) -> AgentSettings:
-    """Return the settings of an LLM agent.
+def checked_llm(
+    settings: Mapping[str, Json], price: str | None, limits: Limits
+) -> LlmSettings | None:
+    """Return the settings of an LLM agent; None where no model is named.
 
     Args:
-        settings: Fields of `AgentSettings` but for the price.
+        settings: Fields of `LlmSettings` but for the price.
         price: "IN,OUT" US dollars per million tokens.
         limits: What an episode may spend.
 
     Raises:
-        UsageError: A setting cannot be, or what a cost limit is measured by is not known.
+        UsageError: A setting cannot be, or is for a model and none is named, or what a cost
+            limit is measured by is not known.
     """
+    if settings["model"] is None:
+        _refuse_llm_options({**settings, "price": price})
+        return None
     if not str(settings["model"]).strip():
         raise UsageError("The model has no name.", remedy="Name it with --model.")
     parsed = _parse_price(price)
-    checked = _checked(AgentSettings, {**settings, "price": parsed}, _AGENT_OPTIONS)
+    checked = _checked(LlmSettings, {**settings, "price": parsed}, _LLM_OPTIONS)
     if limits.cost is not None and parsed is None and checked.base_url is not None:
         raise UsageError(
             "--cost-limit needs to know what the model costs.", remedy="Add --price IN,OUT."
@@ -85,6 +96,12 @@ def checked_seconds(option: str, seconds: float) -> float:
     if not (math.isfinite(seconds) and seconds > 0):
         raise UsageError(f"{option} is {seconds:g}.", remedy="Give seconds, more than 0.")
     return seconds
+
+
+def _refuse_llm_options(settings: Mapping[str, Json]) -> None:
+    for name, option in _LLM_OPTIONS.items():
+        if settings[name] != LlmSettings.model_fields[name].default:
+            raise UsageError(f"{option} is for an LLM.", remedy="Name it with --model.")
 
 
 def _checked(model: type[ModelT], fields: Mapping[str, Json], options: Mapping[str, str]) -> ModelT:

@@ -1,13 +1,13 @@
 """Replay: execute a stored run's actions again and find the same, or the first difference."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from typing import Any
 
 from pydantic import BaseModel
 
 from agentgym.env import Environment, blame
 from agentgym.errors import UsageError
-from agentgym.registry import make, spec
+from agentgym.registry import build, spec
 from agentgym.rollout.episode import own_end
 from agentgym.tasks import TaskSet, load_tasks, task_hash
 from agentgym.trajectories.record import EpisodeKey, Outcome, RunRecord, Trajectory, Turn
@@ -48,7 +48,7 @@ async def replay_run(
     *,
     tasks: str | None = None,
     env_options: dict[str, Json] | None = None,
-) -> AsyncIterator[Replayed]:
+) -> AsyncGenerator[Replayed, None]:
     """Replay a run's episodes one after the other.
 
     Args:
@@ -64,7 +64,7 @@ async def replay_run(
     known = _tasks_by_id(load_tasks(env_spec, tasks or run.tasks), run)
     redactor = Redactor.from_environ()  # what the store left out must not count as a difference
     with blame("making the environment"):
-        environment = make(env_spec.name, **{**run.env_options, **(env_options or {})})
+        environment = build(env_spec, **{**run.env_options, **(env_options or {})})
     try:
         for trajectory in trajectories:
             yield await _replay(environment, redactor, trajectory, known[trajectory.key.task_id])

@@ -18,8 +18,8 @@ from agentgym.env import Environment, blame
 from agentgym.errors import AgentgymError, EpisodeError, ModelRateLimitedError
 from agentgym.rollout.episode import Episode, play
 from agentgym.rollout.plan import Job, Plan, check_same
-from agentgym.trajectories.record import EpisodeKey, Fault, Outcome, Trajectory
-from agentgym.trajectories.store import TrajectoryStore
+from agentgym.trajectories.record import EpisodeKey, Fault, Outcome, RunRecord, Trajectory
+from agentgym.trajectories.store import TrajectoryStore, run_exists
 from agentgym.trajectories.writer import EpisodeWriter
 
 log = logging.getLogger("agentgym")
@@ -49,13 +49,16 @@ class Engine:
         self._on_episode = on_episode
         self.draining = False
         self._jobs: list[Job] = []
+        self._new: RunRecord | None = None
 
     def drain(self) -> None:
         """Begin no further episode; those in flight are finished and kept."""
         self.draining = True
 
     def open(self, *, resume: bool = False) -> int:
-        """Find the run in the store, or put it there, and return how many episodes are missing.
+        """Look the run up in the store, and return how many episodes are missing.
+
+        Nothing is written yet, so that several runs can be opened before any is played.
 
         Args:
             resume: Continue the run of this id where it exists; else that is an error.
@@ -65,11 +68,13 @@ class Engine:
         """
         record = self._plan.record()
         done: Collection[EpisodeKey] = ()
-        if resume and self._store.has_run(record.run_id):
+        if not self._store.has_run(record.run_id):
+            self._new = record
+        elif resume:
             check_same(self._store.get_run(record.run_id), self._store.redacted(record))
             done = self._store.finished(record.run_id)
         else:
-            self._store.create_run(record)
+            raise run_exists(record.run_id)
         self._jobs = list(self._plan.jobs(done))
         return len(self._jobs)
 
@@ -77,9 +82,12 @@ class Engine:
         """Play every missing episode.
 
         Raises:
-            UsageError: The environment or the agent cannot work as asked.
+            UsageError: The environment or the agent cannot work as asked, or somebody else has
+                put a run of this id into the store meanwhile.
             StoreError: A trajectory could not be written; nothing was reported done that is not.
         """
+        if self._new is not None:
+            self._store.create_run(self._new)
         queue = iter(self._jobs)
         try:
             async with EpisodeWriter(self._store) as writer, asyncio.TaskGroup() as workers:

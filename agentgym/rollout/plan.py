@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from agentgym.agents.base import Agent
 from agentgym.env import Environment
 from agentgym.errors import UsageError
-from agentgym.registry import EnvSpec, make
+from agentgym.registry import EnvSpec, build
 from agentgym.rollout.episode import Rules
 from agentgym.tasks import TaskSet, task_hash
 from agentgym.trajectories.record import EpisodeKey, RunRecord
@@ -85,7 +85,7 @@ class Plan:
 
     def environment(self) -> Environment:
         """Make an environment for this run."""
-        return make(self.env_spec.name, **self.env_options)
+        return build(self.env_spec, **self.env_options)
 
     def record(self) -> RunRecord:
         """Return the run's record, as the store keeps it."""

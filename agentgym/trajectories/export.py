@@ -26,7 +26,7 @@ from agentgym.errors import MissingExtraError, UnknownNameError, UsageError
 from agentgym.trajectories import codec
 from agentgym.trajectories.record import Trajectory
 from agentgym.trajectories.store import TrajectoryStore
-from agentgym.types import Action, Json, Observation, ToolSpec
+from agentgym.types import Json, Observation, ToolSpec
 
 _ELSEWHERE = "Name another file."
 
@@ -81,28 +81,8 @@ def conversation(trajectory: Trajectory) -> list[dict[str, Json]]:
     """Return an episode as OpenAI chat messages, the agent's turns included."""
     messages = [] if trajectory.first is None else _wire(trajectory.first)
     for turn in trajectory.turns:
-        messages += [assistant_message(turn.action), *_wire(turn.observation)]
+        messages += [turn.action.to_wire(), *_wire(turn.observation)]
     return messages
-
-
-def assistant_message(action: Action) -> dict[str, Json]:
-    """Return an agent's turn as the OpenAI chat message."""
-    message: dict[str, Json] = {"role": "assistant", "content": action.text or None}
-    if action.tool_calls:
-        message["tool_calls"] = [
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {
-                    "name": call.name,
-                    "arguments": call.arguments
-                    if isinstance(call.arguments, str)
-                    else json.dumps(call.arguments),
-                },
-            }
-            for call in action.tool_calls
-        ]
-    return message
 
 
 def _wire(observation: Observation) -> list[dict[str, Json]]:

@@ -57,7 +57,8 @@ class Outcome(Frozen):
     Attributes:
         status: `completed` at the task's own end (or where the agent stopped), `limit` where a
             limit cut it, `error` where infrastructure broke; an error carries no grade.
-        detail: Which limit ("turns", "tokens", "cost", "time"), or the error's kind.
+        detail: Which limit ("turns", "tokens", "cost", "time", the model's "context", or the
+            "environment" for one of its own), or the error's kind.
     """
 
     status: Literal["completed", "limit", "error"]
@@ -143,7 +144,8 @@ class RunRecord(Frozen):
         seed: The run's seed.
         epochs: Episodes a task.
         limits: Limits by name.
-        provenance: Package versions, git revision, Python and platform.
+        provenance: Package versions, git revision, Python, platform, and how the agent was
+            reached; none of it keeps a run from being continued.
         created_at: UTC.
     """
 

@@ -25,6 +25,14 @@ from agentgym.trajectories.tables import episodes, insert_episode, run_counts, r
 _CHUNK = 16  # records held at once while a run is read
 
 
+def run_exists(run_id: str) -> UsageError:
+    """Return the error for a run that is there already."""
+    return UsageError(
+        f"The store already has a run {run_id!r}.",
+        remedy="Go on with it by --resume, or choose another --run-id.",
+    )
+
+
 class TrajectoryStore:
     """Runs and their episodes; made by `open`, usable from several threads.
 
@@ -90,10 +98,7 @@ class TrajectoryStore:
                 with self._engine.begin() as connection:
                     connection.execute(runs.insert(), row)
             except IntegrityError as error:
-                raise UsageError(
-                    f"The store already has a run {record.run_id!r}.",
-                    remedy="Go on with it by --resume, or choose another --run-id.",
-                ) from error
+                raise run_exists(record.run_id) from error
 
     def has_run(self, run_id: str) -> bool:
         """Whether there is a run of that id.

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from agentgym.agents.base import Agent, AgentSettings
+from agentgym.agents.base import Agent
 from agentgym.agents.baselines import NullAgent, OracleAgent, RandomAgent
 from agentgym.agents.factory import KEY, make_agent, make_agents, make_llm
 from agentgym.agents.scripted import ScriptedAgent
+from agentgym.agents.settings import LlmSettings
 from agentgym.errors import UnknownNameError, UsageError
 from agentgym.registry import EnvSpec, spec
 from tests.fake_openai import FakeOpenAI
@@ -40,7 +41,7 @@ def test_names_make_agents_in_order(sql: EnvSpec, tmp_path: Path) -> None:
 
 
 def test_an_llm_comes_after_the_named(sql: EnvSpec) -> None:
-    agents = make_agents("null", AgentSettings(model="m", base_url=URL), sql)
+    agents = make_agents("null", LlmSettings(model="m", base_url=URL), sql)
     assert [agent.name for agent in agents] == ["null", "m"]
 
 
@@ -67,23 +68,23 @@ def test_an_environment_without_an_oracle_has_no_oracle(sql: EnvSpec) -> None:
 
 
 def test_the_client_is_chosen_by_model_and_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert client_of(make_llm(AgentSettings(model="m", base_url=URL))) == "lean"
-    assert client_of(make_llm(AgentSettings(model="m", base_url=URL, client="openai"))) == "openai"
-    assert client_of(make_llm(AgentSettings(model="anthropic/m"))) == "litellm"
+    assert client_of(make_llm(LlmSettings(model="m", base_url=URL))) == "lean"
+    assert client_of(make_llm(LlmSettings(model="m", base_url=URL, client="openai"))) == "openai"
+    assert client_of(make_llm(LlmSettings(model="anthropic/m"))) == "litellm"
     monkeypatch.setenv(KEY, SECRET)
-    assert client_of(make_llm(AgentSettings(model="openai/m"))) == "lean"
+    assert client_of(make_llm(LlmSettings(model="openai/m"))) == "lean"
 
 
 def test_a_model_of_openai_needs_a_key() -> None:
     with pytest.raises(UsageError, match=f"{KEY} is not set"):
-        make_llm(AgentSettings(model="openai/m"))
+        make_llm(LlmSettings(model="openai/m"))
 
 
 @pytest.mark.parametrize("key", ["a b", "a\nb", "schlüssel", "\x1b[31m"])
 def test_what_is_no_key_is_refused_unseen(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
     monkeypatch.setenv(KEY, key)
     with pytest.raises(UsageError, match="Set it to the key alone") as caught:
-        make_llm(AgentSettings(model="m", base_url=URL))
+        make_llm(LlmSettings(model="m", base_url=URL))
     assert key not in str(caught.value)
 
 
@@ -93,7 +94,7 @@ async def test_the_key_is_sent_and_never_in_the_record(
 ) -> None:
     monkeypatch.setenv(KEY, set_to)
     async with FakeOpenAI(key=SECRET) as server:
-        agent = make_llm(AgentSettings(model="m", base_url=server.base_url))
+        agent = make_llm(LlmSettings(model="m", base_url=server.base_url))
         await agent.check()
         await agent.close()
     assert SECRET not in str(agent.config())
@@ -102,7 +103,7 @@ async def test_the_key_is_sent_and_never_in_the_record(
 async def test_a_blank_key_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, " \n")
     async with FakeOpenAI(key=SECRET) as server:
-        agent = make_llm(AgentSettings(model="m", base_url=server.base_url))
+        agent = make_llm(LlmSettings(model="m", base_url=server.base_url))
         with pytest.raises(UsageError, match=r"refuses the key \(HTTP 401\)"):
             await agent.check()
 
@@ -110,10 +111,10 @@ async def test_a_blank_key_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_an_endpoint_needs_no_list_of_models_but_has_to_be_there() -> None:
     async with FakeOpenAI() as server:
         elsewhere = server.base_url.removesuffix("/v1")
-        await make_llm(AgentSettings(model="m", base_url=elsewhere)).check()
-        await make_llm(AgentSettings(model="m", base_url=f"{server.base_url}/?version=1")).check()
+        await make_llm(LlmSettings(model="m", base_url=elsewhere)).check()
+        await make_llm(LlmSettings(model="m", base_url=f"{server.base_url}/?version=1")).check()
     with pytest.raises(UsageError, match="cannot be reached"):
-        await make_llm(AgentSettings(model="m", base_url=server.base_url)).check()
+        await make_llm(LlmSettings(model="m", base_url=server.base_url)).check()
 
 
 @pytest.mark.parametrize(
@@ -122,4 +123,4 @@ async def test_an_endpoint_needs_no_list_of_models_but_has_to_be_there() -> None
 )
 def test_settings_that_cannot_be_are_refused(settings: dict[str, str]) -> None:
     with pytest.raises(UsageError):
-        make_llm(AgentSettings.model_validate({"model": "m", "base_url": URL, **settings}))
+        make_llm(LlmSettings.model_validate({"model": "m", "base_url": URL, **settings}))

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from agentgym import make
-from agentgym.agents.base import Agent, AgentSettings, Brief
+from agentgym.agents.base import Agent, Brief
 from agentgym.agents.factory import make_llm
+from agentgym.agents.settings import LlmSettings
 from agentgym.errors import ModelRejectedError
 from agentgym.registry import spec
 from agentgym.rollout.episode import Episode, Rules, play
@@ -25,7 +26,7 @@ NO_LIMITS = Limits()
 
 @asynccontextmanager
 async def agent_at(server: FakeOpenAI, **settings: Any) -> AsyncIterator[Agent]:
-    agent = make_llm(AgentSettings(model="fake", base_url=server.base_url, **settings))
+    agent = make_llm(LlmSettings(model="fake", base_url=server.base_url, **settings))
     try:
         yield agent
     finally:

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import aiohttp
 
-from agentgym.agents.base import Agent, AgentSettings
+from agentgym.agents.base import Agent
 from agentgym.agents.clients import ChatClient, ChatRequest, Completion, open_client
 from agentgym.agents.llm import LlmAgent
+from agentgym.agents.settings import LlmSettings
 from agentgym.errors import MissingExtraError
 from agentgym.trajectories.store import TrajectoryStore
 from tests.bench import ledger
@@ -62,7 +63,7 @@ def _through_store(agent: Agent, episodes: int) -> Spent:
 
 
 def _agent(client: ChatClient) -> Agent:
-    settings = AgentSettings(model=_MODEL)
+    settings = LlmSettings(model=_MODEL)
     return LlmAgent(settings, client, client_name="bench", model=_MODEL)
 
 

@@ -34,6 +34,10 @@ EVALUATIONS = {
     "agent": (("eval", "sql", "--agent", "orcle"), "Did you mean 'oracle'?"),
     "agent with an argument": (("eval", "sql", "--agent", "null:3"), "Unknown agent 'null:3'"),
     "no agent": (("eval", "sql"), "Add --agent oracle, or --model NAME."),
+    "model setting without a model": (
+        ("eval", "sql", "--agent", "null", "--temperature", "0.5"),
+        "--temperature is for an LLM. Name it with --model.",
+    ),
     "agent twice": (("eval", "sql", "--agent", "null,null"), "--epochs"),
     "split": ((*EVAL, "--split", "tets"), "Did you mean 'test'?"),
     "task": ((*EVAL, "--task", "shop-0O1"), "Did you mean 'shop-0"),
@@ -115,6 +119,16 @@ def test_a_mistake_plays_nothing(agentgym: Command, files: Path) -> None:
     assert agentgym("runs", "--json").json == {"runs": []}
 
 
+def test_one_run_that_is_there_keeps_the_others_from_being_played(agentgym: Command) -> None:
+    agentgym.eval("--agent", "null", "--limit", "1", "--run-id", "x-null")
+    held_to_one_line(
+        agentgym,
+        ("eval", "sql", "--agent", "oracle,null", "--limit", "1", "--run-id", "x"),
+        "The store already has a run 'x-null'.",
+    )
+    assert [run["run_id"] for run in agentgym("runs", "--json").json["runs"]] == ["x-null"]
+
+
 def test_mistakes_about_stored_runs(agentgym: Command, files: Path) -> None:
     held_to_one_line(agentgym, ("runs",), "There is no store at")
     agentgym.eval("--agent", "oracle", "--limit", "2", "--run-id", "monday")
@@ -127,7 +141,7 @@ def test_mistakes_about_stored_runs(agentgym: Command, files: Path) -> None:
         (("replay", "monday", "--tasks", "cor"), "Did you mean 'core'?"),
         (("export", "mondy"), "Did you mean 'monday'?"),
         (("export", "monday", "--format", "csv"), "Known: jsonl, parquet."),
-        (("export", "monday", "-o", "folder"), "folder is a folder."),
+        (("export", "monday", "-o", "folder"), "folder: Is a directory."),
         (
             ("export", "monday", "-o", "gone/x.jsonl"),
             "gone/x.jsonl: No such file",

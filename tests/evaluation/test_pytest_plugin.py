@@ -82,12 +82,10 @@ async def test_it_works_inside_a_running_event_loop(
     project: Path, conformance: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(project)
-    spec = EnvSpec(
-        name="door-in-a-loop", entry_point="door:Door", description="Knock.", tasks_root=project
-    )
+    spec = EnvSpec(name="door", entry_point="door:Door", description="Knock.", tasks_root=project)
     monkeypatch.setattr("agentgym.registry._by_hand", {})
     register(spec)
-    assert conformance("door-in-a-loop", tasks=str(project / "core")).passed
+    assert conformance("door", tasks=str(project / "core")).passed
 
 
 def test_the_plugin_brings_nothing_heavy() -> None:

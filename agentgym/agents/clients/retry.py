@@ -22,7 +22,7 @@ class RetryingClient(ChatClient):
 
     A 429 that says how long to wait pauses every caller of this client, not only the one it
     struck. One that asks for longer than `max_wait_s` is raised at once: a sooner retry would
-    not honour it, and the run can be resumed.
+    not honour it, and whoever plays the episode can begin it again when that time has passed.
 
     Args:
         client: Whom to call.

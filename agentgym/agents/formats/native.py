@@ -5,8 +5,7 @@ from typing import ClassVar
 
 from agentgym.agents.clients.base import Completion
 from agentgym.agents.formats.base import ActionFormat, Said, Wire
-from agentgym.agents.json_text import dump_arguments
-from agentgym.types import Action, ImagePart, Json, Message, ToolCall, ToolSpec
+from agentgym.types import Action, ImagePart, Message, ToolSpec
 
 
 class NativeFormat(ActionFormat):
@@ -28,7 +27,7 @@ class NativeFormat(ActionFormat):
             _flush(wire, images)
             if isinstance(said, Action):
                 open_calls = {call.id for call in said.tool_calls}
-                wire.append(_assistant(said))
+                wire.append(_readable(said).to_wire())
             else:
                 wire.append(said.to_wire())
         _flush(wire, images)
@@ -39,19 +38,18 @@ class NativeFormat(ActionFormat):
         return Action(text=completion.text, tool_calls=completion.tool_calls)
 
 
-def _assistant(action: Action) -> dict[str, Json]:
-    if not action.tool_calls:
-        return {"role": "assistant", "content": action.text}
-    return {
-        "role": "assistant",
-        "content": action.text or None,
-        "tool_calls": [_wire_call(call) for call in action.tool_calls],
-    }
+def _readable(action: Action) -> Action:
+    """Wrap arguments that are no object in one.
 
-
-def _wire_call(call: ToolCall) -> dict[str, Json]:
-    function = {"name": call.name, "arguments": dump_arguments(call.arguments)}
-    return {"id": call.id, "type": "function", "function": function}
+    Servers that render the history through a chat template refuse any others.
+    """
+    calls = tuple(
+        call.model_copy(update={"arguments": {"_unparsed": call.arguments}})
+        if isinstance(call.arguments, str)
+        else call
+        for call in action.tool_calls
+    )
+    return action.model_copy(update={"tool_calls": calls})
 
 
 def _append_answer(wire: Wire, message: Message, open_calls: set[str]) -> list[ImagePart]:

@@ -62,10 +62,7 @@ def render_action(action: Action) -> str:
         return f"Answer: {action.text}"
     lines = [f"Thought: {action.text}"] if action.text else []
     for call in action.tool_calls:
-        arguments = call.arguments
-        if not isinstance(arguments, str):
-            arguments = json.dumps(arguments, ensure_ascii=False)
-        lines += [f"Action: {call.name}", f"Action Input: {arguments}"]
+        lines += [f"Action: {call.name}", f"Action Input: {call.arguments_text}"]
     return "\n".join(lines)
 
 

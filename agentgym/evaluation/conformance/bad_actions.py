@@ -5,10 +5,7 @@ from functools import partial
 
 from agentgym.env import Environment, blame
 from agentgym.errors import AgentgymError, ToolError
-from agentgym.evaluation.conformance.bench import Bench
-from agentgym.evaluation.conformance.malformed import BUILDERS, BadTurn, Offer, offers
-from agentgym.evaluation.conformance.recording import Again, Frame, Recording, follow
-from agentgym.evaluation.conformance.results import (
+from agentgym.evaluation.conformance.check import (
     Check,
     Verdict,
     check,
@@ -16,52 +13,55 @@ from agentgym.evaluation.conformance.results import (
     judged,
     skipped,
 )
+from agentgym.evaluation.conformance.malformed import BUILDERS, BadTurn, Offer, offers
+from agentgym.evaluation.conformance.recording import Again, Frame, Recording, follow
+from agentgym.evaluation.conformance.subject import Subject
 from agentgym.types import Action, Message, Observation, ToolCall, Transition
 
 _LONGEST_ANSWER = 65_536
 
 
-async def empty_action(bench: Bench) -> Verdict:
+async def empty_action(subject: Subject) -> Verdict:
     """A turn without words and calls is answered, with a fault where words alone are one."""
     problems = []
-    for task in bench.sampled:
-        async with bench.instance() as environment:
-            await environment.reset(task, seed=bench.seed)
+    for task in subject.sampled:
+        async with subject.instance() as environment:
+            await environment.reset(task, seed=subject.seed)
             words = await _answer(environment, BadTurn(Action(text="Hello."), faulty=False))
-            await environment.reset(task, seed=bench.seed)
+            await environment.reset(task, seed=subject.seed)
             faulty = isinstance(words, Transition) and bool(words.observation.faults)
             found = await _answer(environment, BadTurn(Action(), faulty))
         problems += [f"task {task.id}: {f}" for f in (words, found) if isinstance(f, str)]
     return judged(problems)
 
 
-async def late_calls(bench: Bench) -> Verdict:
+async def late_calls(subject: Subject) -> Verdict:
     """A call after the one that ends the episode is refused in the same turn."""
-    ended = [item for item in await bench.recordings() if _ended_by_call(item)]
+    ended = [item for item in await subject.recordings() if _ended_by_call(item)]
     if not ended:
         return skipped("no episode was ended by a call")
     problems = []
-    async with bench.instance() as environment:
+    async with subject.instance() as environment:
         for recording in ended:
-            problem = await _late_call(bench, environment, recording)
+            problem = await _late_call(subject, environment, recording)
             problems.append(None if problem is None else f"{recording.title}: {problem}")
     return judged(problems)
 
 
-async def _tried(build: Callable[[Sequence[Offer]], list[BadTurn]], bench: Bench) -> Verdict:
+async def _tried(build: Callable[[Sequence[Offer]], list[BadTurn]], subject: Subject) -> Verdict:
     """Try every turn of one sort, each from a fresh episode where the last one ended."""
     problems: list[str | None] = []
     tried = 0
-    for task in bench.sampled:
-        async with bench.instance() as environment:
-            observation = await environment.reset(task, seed=bench.seed)
+    for task in subject.sampled:
+        async with subject.instance() as environment:
+            observation = await environment.reset(task, seed=subject.seed)
             for turn in build(await offers(observation)):
                 tried += 1
                 found = await _answer(environment, turn)
                 if isinstance(found, str):
                     problems.append(f"task {task.id}: {found}")
                 if isinstance(found, str) or found.over:
-                    await environment.reset(task, seed=bench.seed)
+                    await environment.reset(task, seed=subject.seed)
     return judged(problems) if tried else skipped("no tool on offer can be called so")
 
 
@@ -103,11 +103,13 @@ def _ended_by_call(recording: Recording) -> bool:
     return recording.frames[-1].terminated and bool(recording.actions[-1].tool_calls)
 
 
-async def _late_call(bench: Bench, environment: Environment, recording: Recording) -> str | None:
+async def _late_call(
+    subject: Subject, environment: Environment, recording: Recording
+) -> str | None:
     *before, last = recording.actions
     late = ToolCall(name=last.tool_calls[0].name, arguments={}, id="late")
     action = last.model_copy(update={"tool_calls": (*last.tool_calls, late)})
-    task = bench.task(recording.task_id)
+    task = subject.task(recording.task_id)
     opening = Frame(observation=await environment.reset(task, seed=recording.seed))
     await follow(environment, opening, Again(before), turns=len(before))
     found = await _answer(environment, BadTurn(action, faulty=False))

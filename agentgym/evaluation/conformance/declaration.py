@@ -8,8 +8,8 @@ from jsonschema.exceptions import SchemaError
 
 from agentgym.env import blame
 from agentgym.errors import AgentgymError
-from agentgym.evaluation.conformance.bench import Bench
-from agentgym.evaluation.conformance.results import Verdict, check, judged, passed, skipped
+from agentgym.evaluation.conformance.check import Verdict, check, judged, passed, skipped
+from agentgym.evaluation.conformance.subject import Subject
 from agentgym.registry import oracle_of
 from agentgym.tasks import read_task_set
 from agentgym.types import ToolSpec
@@ -17,23 +17,23 @@ from agentgym.types import ToolSpec
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
-async def importable(bench: Bench) -> Verdict:
+async def importable(subject: Subject) -> Verdict:
     """The class and the oracle that the spec names can be imported."""
     with blame("the import"):
-        bench.spec.environment_type()
-        if bench.spec.oracle is not None:
-            oracle_of(bench.spec)
+        subject.spec.environment_type()
+        if subject.spec.oracle is not None:
+            oracle_of(subject.spec)
     return passed()
 
 
-async def task_sets(bench: Bench) -> Verdict:
+async def task_sets(subject: Subject) -> Verdict:
     """Every task set is readable, and the default one is among them."""
     with blame("the import"):
-        task_type = bench.spec.environment_type().task_type
-    named = bench.spec.task_set_paths()
+        task_type = subject.spec.environment_type().task_type
+    named = subject.spec.task_set_paths()
     problems: list[str | None] = []
-    if bench.spec.default_tasks not in named:
-        problems.append(f"the default set {bench.spec.default_tasks!r} is not there")
+    if subject.spec.default_tasks not in named:
+        problems.append(f"the default set {subject.spec.default_tasks!r} is not there")
     for name, path in named.items():
         try:
             read_task_set(path, task_type, name)
@@ -42,20 +42,20 @@ async def task_sets(bench: Bench) -> Verdict:
     return judged(problems)
 
 
-async def task_rewards(bench: Bench) -> Verdict:
+async def task_rewards(subject: Subject) -> Verdict:
     """A task's reward range is a range, and success lies in it."""
     return judged(
         f"task {task.id}: success {task.success} is not in the range {task.reward_range}"
-        for task in bench.tasks
+        for task in subject.tasks
         if not task.reward_range[0] < task.success <= task.reward_range[1]
     )
 
 
-async def tools(bench: Bench) -> Verdict:
+async def tools(subject: Subject) -> Verdict:
     """Tools have names that every client accepts, descriptions and valid JSON schemas."""
     offered: dict[str, ToolSpec] = {}
     problems: list[str | None] = []
-    for recording in await bench.recordings():
+    for recording in await subject.recordings():
         for turn, frame in enumerate(recording.frames):
             names = [tool.name for tool in frame.observation.tools]
             if len(set(names)) < len(names):

@@ -7,10 +7,10 @@ import sys
 
 import anyio
 
-from agentgym.evaluation.conformance.bench import Bench, compare, differs
+from agentgym.evaluation.conformance.check import Verdict, check, judged, skipped
 from agentgym.evaluation.conformance.recording import Recording
 from agentgym.evaluation.conformance.replayer import Play, Request
-from agentgym.evaluation.conformance.results import Verdict, check, judged, skipped
+from agentgym.evaluation.conformance.subject import Subject, compare, differs
 from agentgym.types import Json
 
 _ELSEWHERE = (
@@ -19,30 +19,30 @@ _ELSEWHERE = (
 )
 
 
-async def same_instance(bench: Bench) -> Verdict:
+async def same_instance(subject: Subject) -> Verdict:
     """An episode played twice more in one instance is the same both times."""
     problems: list[str | None] = []
-    recordings = await bench.recordings()
-    for task in bench.sampled:
-        async with bench.instance() as environment:
+    recordings = await subject.recordings()
+    for task in subject.sampled:
+        async with subject.instance() as environment:
             for recording in recordings:
                 if recording.task_id == task.id:
-                    problems.append(await bench.again(recording, environment))
-                    problems.append(await bench.again(recording, environment))
+                    problems.append(await subject.again(recording, environment))
+                    problems.append(await subject.again(recording, environment))
     return judged(dict.fromkeys(problems))
 
 
-async def new_instance(bench: Bench) -> Verdict:
+async def new_instance(subject: Subject) -> Verdict:
     """An episode played again in a new instance is the same."""
-    recordings = await bench.recordings()
-    return judged([differs(item, await bench.retold(item)) for item in recordings])
+    recordings = await subject.recordings()
+    return judged([differs(item, await subject.retold(item)) for item in recordings])
 
 
-async def other_process(bench: Bench) -> Verdict:
+async def other_process(subject: Subject) -> Verdict:
     """An episode is the same in a process with another hash seed and time zone."""
-    recordings = await bench.recordings()
+    recordings = await subject.recordings()
     try:
-        request = _request(bench, recordings).model_dump_json().encode()
+        request = _request(subject, recordings).model_dump_json().encode()
     except ValueError as error:
         return skipped(f"the options or tasks do not go through JSON: {error}")
     problems: list[str | None] = []
@@ -55,10 +55,10 @@ async def other_process(bench: Bench) -> Verdict:
     return judged(dict.fromkeys(problems))
 
 
-def _request(bench: Bench, recordings: list[Recording]) -> Request:
+def _request(subject: Subject, recordings: list[Recording]) -> Request:
     plays = tuple(
         Play(
-            task=bench.pristine[item.task_id],
+            task=subject.pristine[item.task_id],
             kind=item.kind,
             seed=item.seed,
             actions=item.actions,
@@ -66,7 +66,7 @@ def _request(bench: Bench, recordings: list[Recording]) -> Request:
         for item in recordings
     )
     return Request(
-        spec=bench.spec, options=bench.options, fingerprints=bench.fingerprints, plays=plays
+        spec=subject.spec, options=subject.options, fingerprints=subject.fingerprints, plays=plays
     )
 
 

@@ -4,20 +4,20 @@ from functools import partial
 
 from agentgym.agents.base import Brief
 from agentgym.agents.baselines import RandomAgent
-from agentgym.evaluation.conformance.bench import Bench, Kind
+from agentgym.evaluation.conformance.check import Check, Verdict, check, judged, passed
 from agentgym.evaluation.conformance.recording import Recording, record
-from agentgym.evaluation.conformance.results import Check, Need, Verdict, check, judged, passed
+from agentgym.evaluation.conformance.subject import Kind, Need, Subject
 from agentgym.types import ImagePart, Limits, Observation
 
 _TURNS = 4
 
 
-async def opening(bench: Bench) -> Verdict:
+async def opening(subject: Subject) -> Verdict:
     """Reset returns messages with something in them, none of them an answer or a fault."""
     problems = []
-    for task in bench.sampled:
-        async with bench.instance() as environment:
-            observation = await environment.reset(task, seed=bench.seed)
+    for task in subject.sampled:
+        async with subject.instance() as environment:
+            observation = await environment.reset(task, seed=subject.seed)
         problem = _opening_problem(observation)
         problems.append(None if problem is None else f"task {task.id}, turn 0: {problem}")
     return judged(problems)
@@ -35,12 +35,12 @@ def _opening_problem(observation: Observation) -> str | None:
     return None
 
 
-async def other_seed(bench: Bench) -> Verdict:
+async def other_seed(subject: Subject) -> Verdict:
     """Another seed gives an episode too."""
-    for number, task in enumerate(bench.sampled, start=1):
-        seed = bench.seed + number
-        brief = Brief(env=bench.spec.id, task_id=task.id, seed=seed, limits=Limits(turns=_TURNS))
-        async with bench.instance() as environment:
+    for number, task in enumerate(subject.sampled, start=1):
+        seed = subject.seed + number
+        brief = Brief(env=subject.spec.id, task_id=task.id, seed=seed, limits=Limits(turns=_TURNS))
+        async with subject.instance() as environment:
             player = await RandomAgent().begin(brief)
             await record(
                 environment,
@@ -49,15 +49,15 @@ async def other_seed(bench: Bench) -> Verdict:
                 kind="random",
                 seed=seed,
                 turns=_TURNS,
-                fingerprints=bench.fingerprints,
+                fingerprints=subject.fingerprints,
             )
     return passed()
 
 
-async def _played_by(kind: Kind, bench: Bench) -> Verdict:
+async def _played_by(kind: Kind, subject: Subject) -> Verdict:
     problems = []
-    for task in bench.sampled:
-        found = await bench.attempt(kind, task)
+    for task in subject.sampled:
+        found = await subject.attempt(kind, task)
         if not isinstance(found, Recording):
             problems.append(f"task {task.id}: {type(found).__name__}: {found}")
     return judged(problems)

@@ -1,23 +1,23 @@
 """Checks of fingerprints: the same state, the same string."""
 
 from agentgym.env import Environment
-from agentgym.evaluation.conformance.bench import Bench
+from agentgym.evaluation.conformance.check import Verdict, check, judged, passed
 from agentgym.evaluation.conformance.recording import Again, Frame, Recording, follow
-from agentgym.evaluation.conformance.results import Verdict, check, judged, passed
+from agentgym.evaluation.conformance.subject import Subject
 
 
-async def stable(bench: Bench) -> Verdict:
+async def stable(subject: Subject) -> Verdict:
     """Two fingerprints with nothing in between are equal, and are words."""
-    async with bench.instance() as environment:
-        recordings = await bench.recordings()
-        return judged([await _unstable(bench, environment, item) for item in recordings])
+    async with subject.instance() as environment:
+        recordings = await subject.recordings()
+        return judged([await _unstable(subject, environment, item) for item in recordings])
 
 
-async def equal_histories(bench: Bench) -> Verdict:
+async def equal_histories(subject: Subject) -> Verdict:
     """Two instances with the same history have the same fingerprint after every turn."""
     problems = []
-    for recording in await bench.recordings():
-        found = await bench.retold(recording)
+    for recording in await subject.recordings():
+        found = await subject.retold(recording)
         if isinstance(found, Recording):
             problems.append(_parting(recording, found))
     return judged(problems)
@@ -30,8 +30,8 @@ def _parting(one: Recording, other: Recording) -> str | None:
     return None
 
 
-async def _unstable(bench: Bench, environment: Environment, recording: Recording) -> str | None:
-    task = bench.task(recording.task_id)
+async def _unstable(subject: Subject, environment: Environment, recording: Recording) -> str | None:
+    task = subject.task(recording.task_id)
     now = Frame(observation=await environment.reset(task, seed=recording.seed))
     for turn in range(len(recording.frames)):
         if turn > 0:
@@ -44,9 +44,9 @@ async def _unstable(bench: Bench, environment: Environment, recording: Recording
     return None
 
 
-async def moves(bench: Bench) -> Verdict:
+async def moves(subject: Subject) -> Verdict:
     """Whether any of the oracle's turns changes the fingerprint; a note, never a failure."""
-    attempts = [await bench.attempt("oracle", task) for task in bench.sampled]
+    attempts = [await subject.attempt("oracle", task) for task in subject.sampled]
     for found in attempts:
         if isinstance(found, Recording) and len({f.fingerprint for f in found.frames}) > 1:
             return passed()

@@ -3,20 +3,20 @@
 import asyncio
 from itertools import cycle, islice
 
-from agentgym.evaluation.conformance.bench import Bench
+from agentgym.evaluation.conformance.check import Verdict, check, judged
 from agentgym.evaluation.conformance.recording import Recording
-from agentgym.evaluation.conformance.results import Verdict, check, judged
+from agentgym.evaluation.conformance.subject import Subject
 
 
-async def concurrent(bench: Bench) -> Verdict:
+async def concurrent(subject: Subject) -> Verdict:
     """Many instances at once each play the episode they would play alone."""
-    crowd = list(islice(cycle(await bench.recordings()), bench.instances))
-    return judged(await asyncio.gather(*(_among_others(bench, item) for item in crowd)))
+    crowd = list(islice(cycle(await subject.recordings()), subject.instances))
+    return judged(await asyncio.gather(*(_among_others(subject, item) for item in crowd)))
 
 
-async def _among_others(bench: Bench, recording: Recording) -> str | None:
-    async with bench.instance() as environment:
-        return await bench.again(recording, environment)
+async def _among_others(subject: Subject, recording: Recording) -> str | None:
+    async with subject.instance() as environment:
+        return await subject.again(recording, environment)
 
 
 CHECKS = (check("isolation", concurrent, "episodes"),)

@@ -3,35 +3,35 @@
 from collections.abc import Iterator
 from typing import Any
 
-from agentgym.evaluation.conformance.bench import Bench
+from agentgym.evaluation.conformance.check import Verdict, check, judged, passed
 from agentgym.evaluation.conformance.recording import Recording
-from agentgym.evaluation.conformance.results import Verdict, check, judged, passed
+from agentgym.evaluation.conformance.subject import Subject
 from agentgym.types import Json, Observation, Task
 
 _SHORTEST = 8
 
 
-async def openings(bench: Bench) -> Verdict:
+async def openings(subject: Subject) -> Verdict:
     """No first observation shows private text or the set's canary."""
     problems = []
-    async with bench.instance() as environment:
-        for task in bench.openings:
-            observation = await environment.reset(task, seed=bench.seed)
-            leak = _leak(observation, _secrets(bench, task))
+    async with subject.instance() as environment:
+        for task in subject.openings:
+            observation = await environment.reset(task, seed=subject.seed)
+            leak = _leak(observation, _secrets(subject, task))
             problems.append(None if leak is None else f"task {task.id}, turn 0: {leak}")
     verdict = judged(problems)
-    if verdict.status == "passed" and len(bench.openings) < len(bench.sound):
-        return passed(f"{len(bench.openings)} of {len(bench.sound)} tasks were looked at")
+    if verdict.status == "passed" and len(subject.openings) < len(subject.sound):
+        return passed(f"{len(subject.openings)} of {len(subject.sound)} tasks were looked at")
     return verdict
 
 
-async def episodes(bench: Bench) -> Verdict:
+async def episodes(subject: Subject) -> Verdict:
     """No observation of a null or random episode shows private text or the set's canary."""
     problems = []
-    for task in bench.sampled:
-        secrets = _secrets(bench, task)
+    for task in subject.sampled:
+        secrets = _secrets(subject, task)
         for kind in ("null", "random"):
-            found = await bench.attempt(kind, task)
+            found = await subject.attempt(kind, task)
             if isinstance(found, Recording):
                 problems.append(_first_leak(found, secrets))
     return judged(problems)
@@ -51,13 +51,13 @@ def _leak(observation: Observation, secrets: list[str]) -> str | None:
     return None if leaked is None else f"the observation shows the private text {leaked[:60]!r}"
 
 
-def _secrets(bench: Bench, task: Task[Any, Any]) -> list[str]:
+def _secrets(subject: Subject, task: Task[Any, Any]) -> list[str]:
     """Return the private texts that are not part of the public ones too."""
     content = task.model_dump(mode="json")
     public = "\0".join(_texts(content["public"], keys=True))
     private = {text.strip() for text in _texts(content["private"], keys=False)}
-    if bench.tasks.info.canary:
-        private.add(bench.tasks.info.canary)
+    if subject.tasks.info.canary:
+        private.add(subject.tasks.info.canary)
     return sorted(text for text in private if len(text) >= _SHORTEST and text not in public)
 
 

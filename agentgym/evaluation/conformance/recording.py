@@ -12,8 +12,6 @@ from agentgym.env import Environment, blame
 from agentgym.errors import AgentFailedError
 from agentgym.types import Action, Frozen, Json, Observation, Reward, Task
 
-FINGERPRINT = "fingerprint"
-
 
 class Frame(Frozen):
     """What could be seen at one moment; the first of an episode has no reward.

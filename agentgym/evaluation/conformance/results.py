@@ -1,70 +1,11 @@
-"""What a check is and what it says."""
+"""What checks found: a result for each, and the report of a whole suite."""
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal
 
 from agentgym.types import Frozen, Json
 
-if TYPE_CHECKING:
-    from agentgym.evaluation.conformance.bench import Bench
-
 Status = Literal["passed", "failed", "skipped"]
-Need = Literal["fingerprint", "snapshot", "oracle", "episodes"]
-
-_SHOWN = 8
-_LONGEST = 1000
-
-
-class Verdict(NamedTuple):
-    """A check's outcome; the lines are problems, notes or the reason of a skip."""
-
-    status: Status
-    lines: tuple[str, ...] = ()
-
-
-def passed(*notes: str) -> Verdict:
-    """The contract holds."""
-    return Verdict("passed", notes)
-
-
-def skipped(reason: str) -> Verdict:
-    """The contract could not be tried."""
-    return Verdict("skipped", (reason,))
-
-
-def judged(problems: Iterable[str | None]) -> Verdict:
-    """Failed where there is a problem, else passed; None is no problem."""
-    found = tuple(problem for problem in problems if problem is not None)
-    return Verdict("failed", found) if found else passed()
-
-
-class Check(NamedTuple):
-    """One check.
-
-    Attributes:
-        name: Topic and name, such as "determinism.new_instance".
-        contract: What every environment promises, one sentence.
-        run: The check itself.
-        needs: Without which it is skipped: a declared capability, an oracle, or at least one
-            episode that could be recorded.
-    """
-
-    name: str
-    contract: str
-    run: Callable[["Bench"], Awaitable[Verdict]]
-    needs: tuple[Need, ...] = ()
-
-
-def check(topic: str, run: Callable[["Bench"], Awaitable[Verdict]], *needs: Need) -> Check:
-    """Make a check of a function: named after it, its docstring's first line the contract."""
-    name = getattr(run, "__name__", "")
-    return Check(f"{topic}.{name}", first_line(run), run, needs)
-
-
-def first_line(documented: object) -> str:
-    """Return the first line of a docstring."""
-    return (documented.__doc__ or "").strip().partition("\n")[0]
 
 
 class CheckResult(Frozen):
@@ -81,20 +22,6 @@ class CheckResult(Frozen):
     status: Status
     contract: str
     detail: str = ""
-
-
-def result_of(item: Check, verdict: Verdict) -> CheckResult:
-    """Return a verdict as the result of a check."""
-    lines = tuple(_printable(line) for line in verdict.lines[:_SHOWN])
-    more = len(verdict.lines) - len(lines)
-    detail = "\n".join((*lines, f"and {more} more") if more else lines)
-    return CheckResult(name=item.name, status=verdict.status, contract=item.contract, detail=detail)
-
-
-def _printable(line: str) -> str:
-    """Escape what would disturb a terminal, and shorten what would fill it."""
-    shown = line[:_LONGEST]
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
 
 
 class Report(Frozen):

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from agentgym.env import Environment
-from agentgym.evaluation.conformance.bench import Bench
+from agentgym.evaluation.conformance.check import Verdict, check, judged, skipped
 from agentgym.evaluation.conformance.recording import (
     Again,
     Frame,
@@ -15,7 +15,7 @@ from agentgym.evaluation.conformance.recording import (
     follow,
     plain,
 )
-from agentgym.evaluation.conformance.results import Verdict, check, judged, skipped
+from agentgym.evaluation.conformance.subject import Subject
 from agentgym.types import Snapshot
 
 _TOO_SHORT = "no episode has two turns"
@@ -45,32 +45,32 @@ class _Midway(NamedTuple):
         return before.model_copy(update={"observation": observation, "fingerprint": fingerprint})
 
 
-async def round_trip(bench: Bench) -> Verdict:
+async def round_trip(subject: Subject) -> Verdict:
     """A snapshot restored after another episode began goes on as the episode did."""
     problems = []
-    for recording in await _long_enough(bench):
-        async with _midway(bench, recording) as midway:
+    for recording in await _long_enough(subject):
+        async with _midway(subject, recording) as midway:
             environment = midway.environment
-            await environment.reset(bench.task(recording.task_id), seed=recording.seed)
+            await environment.reset(subject.task(recording.task_id), seed=recording.seed)
             problems.append(await midway.rest(environment, await midway.back(environment)))
     return judged(problems) if problems else skipped(_TOO_SHORT)
 
 
-async def undisturbed(bench: Bench) -> Verdict:
+async def undisturbed(subject: Subject) -> Verdict:
     """Taking a snapshot does not change how the episode goes on."""
     problems = []
-    for recording in await _long_enough(bench):
-        async with _midway(bench, recording) as midway:
+    for recording in await _long_enough(subject):
+        async with _midway(subject, recording) as midway:
             now = recording.frames[midway.turn]
             problems.append(await midway.rest(midway.environment, now))
     return judged(problems) if problems else skipped(_TOO_SHORT)
 
 
-async def unaffected(bench: Bench) -> Verdict:
+async def unaffected(subject: Subject) -> Verdict:
     """Later steps do not change a snapshot: it can be restored again and again."""
     problems = []
-    for recording in await _long_enough(bench):
-        async with _midway(bench, recording) as midway:
+    for recording in await _long_enough(subject):
+        async with _midway(subject, recording) as midway:
             environment = midway.environment
             await midway.rest(environment, recording.frames[midway.turn])
             await midway.rest(environment, await midway.back(environment))
@@ -78,11 +78,11 @@ async def unaffected(bench: Bench) -> Verdict:
     return judged(problems) if problems else skipped(_TOO_SHORT)
 
 
-async def pickled(bench: Bench) -> Verdict:
+async def pickled(subject: Subject) -> Verdict:
     """A snapshot survives pickling into an instance that was never reset."""
     problems = []
-    for recording in await _long_enough(bench):
-        async with _midway(bench, recording) as midway, bench.instance() as other:
+    for recording in await _long_enough(subject):
+        async with _midway(subject, recording) as midway, subject.instance() as other:
             # Only bytes that were made two lines ago are unpickled.
             copied = pickle.loads(pickle.dumps(midway.snapshot))  # noqa: S301
             there = midway._replace(snapshot=copied)
@@ -90,10 +90,10 @@ async def pickled(bench: Bench) -> Verdict:
     return judged(problems) if problems else skipped(_TOO_SHORT)
 
 
-async def _long_enough(bench: Bench) -> list[Recording]:
+async def _long_enough(subject: Subject) -> list[Recording]:
     """Return each task's oracle episode and the longest clumsy one, of two turns at least."""
     chosen: dict[tuple[str, bool], Recording] = {}
-    for item in await bench.recordings():
+    for item in await subject.recordings():
         key = (item.task_id, item.kind == "oracle")
         known = chosen.get(key)
         if item.kind != "null" and len(item.actions) > (len(known.actions) if known else 1):
@@ -102,10 +102,10 @@ async def _long_enough(bench: Bench) -> list[Recording]:
 
 
 @asynccontextmanager
-async def _midway(bench: Bench, recording: Recording) -> AsyncIterator[_Midway]:
+async def _midway(subject: Subject, recording: Recording) -> AsyncIterator[_Midway]:
     turn = len(recording.actions) // 2
-    async with bench.instance() as environment:
-        task = bench.task(recording.task_id)
+    async with subject.instance() as environment:
+        task = subject.task(recording.task_id)
         opening = Frame(observation=await environment.reset(task, seed=recording.seed))
         await follow(environment, opening, Again(recording.actions), turns=turn)
         yield _Midway(recording, turn, environment, await environment.snapshot())

@@ -18,17 +18,14 @@ from agentgym.evaluation.conformance import (
     snapshots,
     state,
 )
-from agentgym.evaluation.conformance.bench import Bench
-from agentgym.evaluation.conformance.results import (
-    Check,
-    CheckResult,
-    Report,
-    Verdict,
-    result_of,
-    skipped,
-)
+from agentgym.evaluation.conformance.check import Check, Verdict, skipped
+from agentgym.evaluation.conformance.results import CheckResult, Report
+from agentgym.evaluation.conformance.subject import Subject
 from agentgym.registry import EnvSpec
 from agentgym.tasks import TaskSet
+
+_SHOWN_LINES = 8
+_SHOWN_CHARS = 1000
 
 _TOPICS = (
     declaration,
@@ -78,7 +75,7 @@ async def check_environment(
     Raises:
         UsageError: There is no sound task to try, or no such option.
     """
-    bench = Bench(
+    subject = Subject(
         spec,
         tasks,
         options=options or {},
@@ -90,32 +87,46 @@ async def check_environment(
         every_oracle=every_oracle,
         patience=patience,
     )
-    await bench.prepare()
-    results = [await _run(item, bench, 10 * patience) for item in CHECKS]
+    await subject.prepare()
+    results = [await _run(item, subject, 10 * patience) for item in CHECKS]
     return Report(
         environment=spec.id,
         task_set=tasks.source,
-        task_ids=tuple(task.id for task in bench.sampled),
+        task_ids=tuple(task.id for task in subject.sampled),
         seed=seed,
         results=tuple(results),
     )
 
 
-async def _run(item: Check, bench: Bench, patience: float) -> CheckResult:
+async def _run(item: Check, subject: Subject, patience: float) -> CheckResult:
     try:
         async with asyncio.timeout(patience):
             with blame(item.name):
-                verdict = await _verdict(item, bench)
+                verdict = await _verdict(item, subject)
     except TimeoutError:
         verdict = Verdict("failed", (f"it did not come to an end within {patience:g} s",))
     except (AgentgymError, ToolError) as error:
         verdict = Verdict("failed", (f"{type(error).__name__}: {error}",))
-    return result_of(item, verdict)
+    return _result(item, verdict)
 
 
-async def _verdict(item: Check, bench: Bench) -> Verdict:
+async def _verdict(item: Check, subject: Subject) -> Verdict:
     for need in item.needs:
-        reason = await bench.lacks(need)
+        reason = await subject.lacks(need)
         if reason is not None:
             return skipped(reason)
-    return await item.run(bench)
+    return await item.run(subject)
+
+
+def _result(item: Check, verdict: Verdict) -> CheckResult:
+    """Return a verdict as the result of a check."""
+    lines = tuple(_printable(line) for line in verdict.lines[:_SHOWN_LINES])
+    more = len(verdict.lines) - len(lines)
+    detail = "\n".join((*lines, f"and {more} more") if more else lines)
+    return CheckResult(name=item.name, status=verdict.status, contract=item.contract, detail=detail)
+
+
+def _printable(line: str) -> str:
+    """Escape what would disturb a terminal, and shorten what would fill it."""
+    shown = line[:_SHOWN_CHARS]
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)

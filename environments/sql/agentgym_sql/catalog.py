@@ -33,7 +33,12 @@ def tables(connection: sqlite3.Connection) -> list[Table]:
 
 
 def _columns(connection: sqlite3.Connection, table: str) -> tuple[Column, ...]:
-    rows = connection.execute(f"PRAGMA table_xinfo({quoted(table)})").fetchall()
+    try:
+        rows = connection.execute(f"PRAGMA table_xinfo({quoted(table)})").fetchall()
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
+            raise
+        rows = []  # a view of something that is not there, which SQLite lets anyone make
     return tuple(
         Column(name, type_, not required and not key, bool(key))
         for _, name, type_, required, _, key, hidden in rows

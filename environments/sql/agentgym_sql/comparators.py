@@ -136,7 +136,9 @@ def soft_f1(predicted: Rows, gold: Rows, ordered: bool) -> Comparison:
     """F1 over cells, of the different rows paired by position, columns in any order.
 
     Source: `calculate_f1_score` of BIRD mini-dev's `evaluation_f1.py`. As there, the position
-    counts whether or not the gold is ordered, and every row weighs 1.
+    counts whether or not the gold is ordered, and every row weighs 1. One thing differs: a row
+    wider than the gold's shares no more cells than the gold has, or one known value repeated
+    would outweigh every other row.
     """
     mine, golds = list(dict.fromkeys(predicted)), list(dict.fromkeys(gold))
     if mine == golds:
@@ -155,7 +157,7 @@ def soft_f1(predicted: Rows, gold: Rows, ordered: bool) -> Comparison:
 def _row_match(predicted: Row, gold: Row) -> tuple[float, float, float]:
     """Return the shares of cells in both rows, in the predicted only and in the gold only."""
     mine, golds = set(predicted), set(gold)
-    matches = sum(value in golds for value in predicted)
+    matches = min(sum(value in golds for value in predicted), len(gold))
     lost = sum(value not in mine for value in gold)
     width = len(gold) or 1
     return matches / width, (len(predicted) - matches) / width, lost / width

@@ -13,7 +13,7 @@ def show_result(result: Result) -> str:
     if not result.columns:
         changed = result.rowcount
         return "Done." if changed is None else f"Done. {changed} rows affected."
-    lines = [" | ".join(result.columns)]
+    lines = [" | ".join(shortened(name, CELL) for name in result.columns)]
     lines += [" | ".join(show_value(value) for value in row) for row in result.rows]
     count = len(result.rows)
     if result.truncated:
@@ -31,7 +31,12 @@ def show_value(value: Value) -> str:
         text = f"x'{value[:CELL].hex()}'"
     else:
         text = str(value).replace("\n", "\\n").replace("|", "\\|")
-    return text if len(text) <= CELL else f"{text[:CELL]}... ({len(text)} characters)"
+    return shortened(text, CELL)
+
+
+def shortened(text: str, limit: int) -> str:
+    """Return a text that is cut where it is longer than a number of characters."""
+    return text if len(text) <= limit else f"{text[:limit]}... ({len(text)} characters)"
 
 
 def show_tables(tables: Sequence[Table]) -> str:

@@ -10,11 +10,15 @@ from agentgym.types import Reward
 from agentgym_sql.backend import open_backend
 from agentgym_sql.cached import database_file
 from agentgym_sql.comparators import COMPARATORS
-from agentgym_sql.display import show_result, show_table, show_tables
-from agentgym_sql.grading import Answer, Grader, grade_state, run_gold
+from agentgym_sql.display import CELL, shortened, show_result, show_table, show_tables
+from agentgym_sql.grading import Answer, Grader, grade_change, grade_state, run_gold
+from agentgym_sql.pool import infrastructure_errors
 from agentgym_sql.results import StatementError
 from agentgym_sql.session import Session
 from agentgym_sql.tasks import SqlPrivate, SqlPublic
+
+MESSAGE = 2000
+"""Characters of an engine's message shown at most: it may quote the whole statement."""
 
 ENGINES = {"sqlite": "SQLite", "postgresql": "PostgreSQL", "mysql": "MariaDB"}
 
@@ -99,7 +103,8 @@ class SqlEnvironment(ToolEnvironment[SqlPublic, SqlPrivate]):
         """
         tables = {entry.name: entry for entry in await self._active.schema()}
         if table not in tables:
-            raise ToolError(f"There is no table {table!r}. Tables: {', '.join(tables)}.")
+            name = shortened(repr(table), CELL)
+            raise ToolError(f"There is no table {name}. Tables: {', '.join(tables)}.")
         return show_table(tables[table])
 
     @tool
@@ -114,7 +119,7 @@ class SqlEnvironment(ToolEnvironment[SqlPublic, SqlPrivate]):
                 sql, timeout_s=self._timeout, max_rows=self._max_rows, max_bytes=100_000
             )
         except StatementError as error:
-            raise ToolError(error.message) from None
+            raise ToolError(shortened(error.message, MESSAGE)) from None
         return show_result(result)
 
     @tool
@@ -130,6 +135,8 @@ class SqlEnvironment(ToolEnvironment[SqlPublic, SqlPrivate]):
         if self.task.public.kind == "query" and (query is None) == (rows is None):
             raise ToolError("Submit either a query or rows.")
         values = None if rows is None else tuple(tuple(row) for row in rows)
+        if any(isinstance(v, int) and v.bit_length() > 64 for row in values or () for v in row):
+            raise ToolError("A row holds a whole number of more than 64 bits.")
         self._answer = Answer(query, values)
         self.finish()
         return "Submitted."
@@ -205,12 +212,11 @@ class SqlEnvironment(ToolEnvironment[SqlPublic, SqlPrivate]):
                 return grade_state(
                     "gold_empty", "the gold changes nothing, so nothing can match it"
                 )
-            gold = await session.state_hash(declared)
+            with infrastructure_errors("hashing the gold's state"):
+                gold = await session.state_hash(declared)
         finally:
             await session.close()
-        if await self._active.state_hash(declared) == gold:
-            return grade_state("match", "equal")
-        return grade_state("mismatch", "the database is not in the state it should be in")
+        return await grade_change(self._active, gold, declared)
 
 
 def _check_option(name: str, value: Any, types: tuple[type, ...], *, above: int) -> None:

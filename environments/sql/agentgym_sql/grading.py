@@ -52,7 +52,8 @@ class Grader(NamedTuple):
             predicted = answer.rows or ()
         else:
             try:
-                result = await run_whole(session, answer.query, self.timeout_s)
+                room = _room(expected.rows)
+                result = await run_whole(session, answer.query, self.timeout_s, room)
             except StatementError as error:
                 outcome = "timeout" if error.kind == "timeout" else "error"
                 return self.verdict(0.0, outcome, error.message)
@@ -81,16 +82,42 @@ def grade_state(outcome: str, detail: str) -> Reward:
     )
 
 
-async def run_whole(session: Session, sql: str, timeout_s: float) -> Result:
+async def grade_change(session: Session, gold: str, declared: Sequence[str]) -> Reward:
+    """Grade a mutation task.
+
+    Args:
+        session: The agent's own, as it left it.
+        gold: The hash of the state it should be in.
+        declared: Names of the tables there were at first, as `Session.state_hash` takes them.
+    """
+    try:
+        equal = await session.state_hash(declared) == gold
+    except StatementError as error:
+        return grade_state("timeout" if error.kind == "timeout" else "error", error.message)
+    if equal:
+        return grade_state("match", "equal")
+    return grade_state("mismatch", "the database is not in the state it should be in")
+
+
+async def run_whole(
+    session: Session, sql: str, timeout_s: float, max_bytes: int = MAX_BYTES
+) -> Result:
     """Run a query and return all its rows.
 
     Raises:
-        StatementError: It did not run, or has more rows than can be graded.
+        StatementError: It did not run, or has more rows or bytes than can be graded.
     """
-    result = await session.execute(sql, timeout_s=timeout_s, max_rows=MAX_ROWS, max_bytes=MAX_BYTES)
+    result = await session.execute(sql, timeout_s=timeout_s, max_rows=MAX_ROWS, max_bytes=max_bytes)
     if result.truncated:
-        raise StatementError("too_big", f"The result is larger than {MAX_ROWS} rows or 64 MB.")
+        message = f"The result is larger than {MAX_ROWS} rows or {max_bytes} bytes."
+        raise StatementError("too_big", message)
     return result
+
+
+def _room(gold: Rows) -> int:
+    """Return the bytes an answer may have: far more than one that matches, bounded for the host."""
+    size = sum(len(v) if isinstance(v, str | bytes) else 8 for row in gold for v in row)
+    return min(MAX_BYTES, 2 * size + 1_000_000)
 
 
 async def run_gold(session: Session, statements: Sequence[str], timeout_s: float) -> None:

@@ -90,6 +90,22 @@ class MySQLAdmin(Admin):
         """See `Admin.grant`."""
         self._grant(_WRITING, name, name)
 
+    def size(self, name: str) -> int:
+        """See `Admin.size`: InnoDB's files, since its tables' own statistics lag behind."""
+        mariadb = "MariaDB" in self.names("SELECT version()")[0]
+        spaces = "innodb_sys_tablespaces" if mariadb else "innodb_tablespaces"
+        return sum(
+            int(float(total))
+            for query in (
+                f"SELECT coalesce(sum(file_size), 0) FROM information_schema.{spaces} "  # noqa: S608
+                f"WHERE name LIKE '{_pattern(name)}/%'",
+                "SELECT coalesce(sum(data_length + index_length), 0) "  # noqa: S608
+                "FROM information_schema.tables "
+                f"WHERE table_schema = '{name}' AND engine <> 'InnoDB'",
+            )
+            for total in self.names(query)
+        )
+
     def drop_database(self, name: str) -> None:
         """See `Admin.drop_database`."""
         self.sql(f"DROP DATABASE IF EXISTS {name}")
@@ -126,8 +142,7 @@ class MySQLAdmin(Admin):
         self.sql(f"CREATE DATABASE {name} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
 
     def _grant(self, rights: str, database: str, user: str) -> None:
-        # An underscore in a granted database's name matches any letter unless escaped.
-        pattern = database.replace("_", r"\_")
+        pattern = _pattern(database)
         for host in ("%", "localhost"):
             self.sql(f"GRANT {rights} ON `{pattern}`.* TO '{user}'@'{host}'")
 
@@ -156,6 +171,11 @@ class MySQLAdmin(Admin):
                     later.append(definition)
             made = len(later) < len(pending)
             pending = later
+
+
+def _pattern(name: str) -> str:
+    # An underscore matches any letter unless escaped, in LIKE and in a granted database's name.
+    return name.replace("_", r"\_")
 
 
 def _quoted(name: str) -> str:

@@ -21,7 +21,8 @@ MAINTENANCE = "postgres"
 
 # What the catalogs let everyone do and no session needs: large objects (which even a reading
 # role can write), locks that other sessions would feel, settings, procedural languages, and
-# what tells of other databases, sessions and the host.
+# what tells of other databases, sessions and the host; and functions of paths and polygons,
+# which cannot be stopped while they compare every segment with every other.
 _LOCKDOWN = """
 DO $$
 DECLARE target text;
@@ -32,7 +33,9 @@ BEGIN
       AND (proname ~ '^(lo_|pg_(try_)?advisory|pg_stat_get_|pg_ls_|inet_|pg_database_size)'
         OR proname IN ('lowrite', 'loread', 'set_config', 'pg_cancel_backend', 'pg_notify',
           'pg_terminate_backend', 'pg_show_all_settings', 'pg_tablespace_size', 'current_setting',
-          'query_to_xml', 'cursor_to_xml', 'pg_export_snapshot', 'pg_current_logfile'))
+          'query_to_xml', 'cursor_to_xml', 'pg_export_snapshot', 'pg_current_logfile',
+          'pg_logical_emit_message', 'pg_lock_status', 'pg_backend_pid', 'gen_random_uuid')
+        OR proargtypes::oid[] && ARRAY['path'::regtype, 'polygon'::regtype]::oid[])
   LOOP
     EXECUTE 'REVOKE EXECUTE ON FUNCTION ' || target || ' FROM PUBLIC';
   END LOOP;
@@ -133,6 +136,10 @@ class PostgresAdmin(Admin):
     def grant(self, name: str) -> None:
         """See `Admin.grant`."""
         self.sql(f"GRANT CONNECT ON DATABASE {name} TO {name}")
+
+    def size(self, name: str) -> int:
+        """See `Admin.size`."""
+        return int(self.names(f"SELECT pg_database_size('{name}')")[0])
 
     def drop_database(self, name: str) -> None:
         """See `Admin.drop_database`."""

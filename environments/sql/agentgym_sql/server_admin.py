@@ -24,7 +24,7 @@ from agentgym_sql.wire import Frame
 PREFIX = "agentgym_"
 SESSIONS = f"{PREFIX}s_"
 TEMPLATES = f"{PREFIX}t_"
-_LAYOUT = b"1"
+_LAYOUT = b"2"
 """Raised with every change of how a file is loaded, so that no older template is used."""
 
 URL_REMEDY = "Give the URL of a running server and a user that may create databases and roles."
@@ -88,6 +88,10 @@ class Admin(ABC):
         """Let the role of that name into the database of that name."""
 
     @abstractmethod
+    def size(self, name: str) -> int:
+        """Return a database's size on disk, in bytes."""
+
+    @abstractmethod
     def drop_database(self, name: str) -> None:
         """Drop a database if it is there, whoever is connected."""
 
@@ -117,6 +121,7 @@ class ServerAdmin:
             "save": self.save,
             "restore": self.restore,
             "evict": self.evict,
+            "size": self.size,
             "drop": self.drop,
             "drop_saved": self.drop_saved,
         }
@@ -177,6 +182,11 @@ class ServerAdmin:
         with self._asking() as admin:
             admin.evict(name)
         return None, b""
+
+    def size(self, _blob: bytes, name: str) -> Frame:
+        """Answer with the size of a session's database, in bytes."""
+        with self._asking() as admin:
+            return admin.size(name), b""
 
     def drop(self, _blob: bytes, name: str) -> Frame:
         """Drop a session's role and database."""

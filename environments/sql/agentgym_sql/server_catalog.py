@@ -63,7 +63,12 @@ def _type(connection: Connection, column: ReflectedColumn) -> str:
         return ""
 
 
-def state_hash(connection: Connection, rows: Rows, declared: Collection[str] | None = None) -> str:
+def state_hash(
+    connection: Connection,
+    rows: Rows,
+    declared: Collection[str] | None = None,
+    unreadable: tuple[type[Exception], ...] = (),
+) -> str:
     """Return the hash of schema and rows.
 
     Args:
@@ -72,22 +77,22 @@ def state_hash(connection: Connection, rows: Rows, declared: Collection[str] | N
         declared: Names of the tables and views of which the declaration counts, types and keys
             included; of others only the columns' names and the rows do, in any order. None
             means all.
+        unreadable: What `rows` raises where a value cannot be read; such rows are all alike.
     """
-    return digest(_parts(connection, rows, declared))
+    return digest(_parts(connection, rows, declared, unreadable))
 
 
 def _parts(
-    connection: Connection, rows: Rows, declared: Collection[str] | None
+    connection: Connection,
+    rows: Rows,
+    declared: Collection[str] | None,
+    unreadable: tuple[type[Exception], ...],
 ) -> Iterator[object]:
     inspector = inspect(connection)
-    quote = connection.dialect.identifier_preparer.quote_identifier
+    content = _reader(connection, rows, unreadable)
 
     def counts(name: str) -> bool:
         return declared is None or name in declared
-
-    def content(name: str, columns: Iterable[str]) -> str:
-        query = f"SELECT {', '.join(map(quote, columns))} FROM {quote(name)}"  # noqa: S608 - quoted
-        return rows_digest(rows(query))
 
     for part in _keys(inspector):
         if counts(part[1]):
@@ -106,6 +111,30 @@ def _parts(
             yield from _columns(connection, name, columns)
             stored = [column["name"] for column in columns if not column.get("computed")]
             yield "rows", name, content(name, stored)
+
+
+def _reader(
+    connection: Connection, rows: Rows, unreadable: tuple[type[Exception], ...]
+) -> Callable[[str, Iterable[str]], str]:
+    """Return what gives the digest of a table's rows, by its name and its columns' names."""
+    mark = connection.dialect.identifier_preparer.initial_quote
+
+    def quote(name: str) -> str:
+        # Not the dialect's own, which doubles percent signs as for a statement with parameters.
+        return mark + name.replace(mark, mark * 2) + mark
+
+    def quote_column(name: str) -> str:
+        # MySQL's columns come with their backticks doubled already.
+        return quote(name.replace("``", "`") if mark == "`" else name)
+
+    def content(name: str, columns: Iterable[str]) -> str:
+        chosen = ", ".join(map(quote_column, columns)) or "NULL"
+        try:
+            return rows_digest(rows(f"SELECT {chosen} FROM {quote(name)}"))  # noqa: S608 - quoted
+        except unreadable:
+            return "unreadable"
+
+    return content
 
 
 def _columns(

@@ -37,6 +37,8 @@ class Driver(ABC):
     """One engine's way to run a statement on a driver connection in autocommit mode."""
 
     errors: tuple[type[Exception], ...]
+    # What is raised where a value is no Python object, such as JSON nested a thousand deep.
+    unreadable: tuple[type[Exception], ...] = (ValueError, ArithmeticError, RecursionError)
     mysql: bool
 
     @abstractmethod
@@ -77,6 +79,7 @@ class Postgres(Driver):
         import psycopg
 
         self.errors = (psycopg.Error,)
+        self.unreadable = (*Driver.unreadable, psycopg.DataError)
 
     def prepare(self, raw: "psycopg.Connection[Any]") -> None:
         """See `Driver.prepare`; the role carries its settings."""
@@ -177,8 +180,11 @@ class MySQL(Driver):
         """See `Driver.prepare`: fixes the clock, and bounds memory where the engine can."""
         with raw.cursor() as cursor:
             cursor.execute(
-                "SET time_zone = '+00:00', timestamp = unix_timestamp(%s), "
-                "sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
+                # Four digits more than the divided have, by default: AVG(x) would differ from
+                # SUM(x) * 1.0 / COUNT(x).
+                "SET div_precision_increment = 15, "
+                "time_zone = '+00:00', timestamp = unix_timestamp(%s), "
+                "sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,NO_DIR_IN_CREATE'",
                 (NOW,),
             )
             if "MariaDB" in raw.get_server_info():

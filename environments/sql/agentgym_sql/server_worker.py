@@ -7,6 +7,7 @@ cancelling over a second connection, so that no setting of the agent's reaches t
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from sqlalchemy import URL, Connection, create_engine, exc, make_url
 from sqlalchemy.pool import NullPool
@@ -76,9 +77,8 @@ class ServerWorker:
         """Answer with the content's hash."""
         session = self._opened()
         with session.raw(timeout_s, "", harmless=True) as raw:
-            return state_hash(
-                session.connection(), lambda sql: session.driver.stream(raw, sql), declared
-            ), b""
+            rows = partial(session.driver.stream, raw)
+            return state_hash(session.connection(), rows, declared, session.driver.unreadable), b""
 
     def close(self, _blob: bytes) -> Frame:
         """Disconnect; does nothing where nothing is open."""
@@ -149,6 +149,10 @@ class _RoleSession:
             # Some servers close a connection that took too much, after saying so.
             spent = not isinstance(told, StatementError) or told.kind == "too_big"
             raise told from error
+        except self.driver.unreadable as error:
+            spent = True
+            message = f"The result holds a value that cannot be read ({type(error).__name__})."
+            raise StatementError("error", message) from error
         finally:
             # No setting or lock of a statement outlives it: what is not plainly clean goes.
             if spent or self._watchdog.expired or not self.driver.clean(raw):

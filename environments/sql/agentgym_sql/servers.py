@@ -27,6 +27,9 @@ from agentgym_sql.worker import ADMIN, SERVER
 from agentgym_sql.worker_session import SERVICE_S, WorkerSession
 
 GRACE_S = 3.0
+GROWTH_BYTES = 64 << 20
+"""What an episode may add to its database, beyond once its first size."""
+
 LOAD_S = 900.0
 """Seconds for loading a file into its template."""
 
@@ -105,6 +108,7 @@ class ServerBackend(Backend):
         session = ServerSession(self, self._pool, self._pristine, place)
         try:
             await session.start()
+            await session.measure()
         except BaseException:
             await session.close()
             raise
@@ -202,6 +206,12 @@ class ServerSession(WorkerSession):
         self._backend = backend
         self._place = place
         self._built = False
+        self._most_bytes: int | None = None
+
+    async def measure(self) -> None:
+        """Take the database's size as the first; called by the backend."""
+        if self._place.writable:
+            self._most_bytes = 2 * await self._size() + GROWTH_BYTES
 
     @property
     def url(self) -> str:
@@ -233,6 +243,7 @@ class ServerSession(WorkerSession):
                 )
             self._changed = saved.database is not None
             self._statements, self._hash = saved.statements, saved.state_hash
+            self._overgrown = self._changed and await self._outgrew()
             await self._ready()
 
     async def _build(self, worker: Worker) -> None:
@@ -245,6 +256,13 @@ class ServerSession(WorkerSession):
 
     def _note(self, arguments: list[wire.Json]) -> None:
         """Nothing to keep: the server has it."""
+
+    async def _outgrew(self) -> bool:
+        return self._most_bytes is not None and await self._size() > self._most_bytes
+
+    async def _size(self) -> int:
+        size = await self._backend.ask("measuring the database", "size", self._place.name)
+        return int(size)
 
     async def _release(self) -> None:
         # What cannot be dropped now is dropped once this backend's lock is free.

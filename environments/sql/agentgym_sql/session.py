@@ -62,6 +62,8 @@ class Session(ABC):
                 None means all.
 
         Raises:
+            StatementError: With `declared`, where views are read: one of the agent's cannot be,
+                or not in time.
             EnvironmentLostError: The database died.
             EnvironmentTimeoutError: It took too long.
         """

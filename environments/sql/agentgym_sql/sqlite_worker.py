@@ -23,7 +23,9 @@ IN_MEMORY_BYTES = 16 << 20
 Beyond it a file of the same size is made faster than fresh memory, and needs none.
 """
 
-FILE_GROWTH_BYTES = 256 << 20
+GROWTH_BYTES = 64 << 20
+"""What an episode may add: ten million tiny rows, which are still hashed in some seconds."""
+
 _JOURNAL_MODES = slice(18, 20)
 _WAL, _ROLLBACK = b"\2\2", b"\1\1"
 
@@ -133,6 +135,9 @@ def _writable(content: Content) -> sqlite3.Connection:
     try:
         connection = _in_memory(content) if in_memory else _in_private_file(content)
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
+        connection.execute(f"PRAGMA max_page_count={pages + GROWTH_BYTES // page_bytes}").close()
     except sqlite3.Error as error:
         raise unreadable(error) from error
     return connection
@@ -147,7 +152,7 @@ def _in_memory(content: Content) -> sqlite3.Connection:
 
 
 def _in_private_file(content: Content) -> sqlite3.Connection:
-    _limit_files(len(content) + FILE_GROWTH_BYTES)
+    _limit_files(len(content) + GROWTH_BYTES)
     descriptor, name = tempfile.mkstemp(prefix="agentgym-sql-")
     try:
         with os.fdopen(descriptor, "wb") as target:

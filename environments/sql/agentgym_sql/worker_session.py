@@ -6,6 +6,7 @@ from collections.abc import Collection, Hashable, MutableMapping
 
 from agentgym.errors import EnvironmentLostError, ProtocolError, UsageError
 from agentgym_sql import wire
+from agentgym_sql.guard import MAX_STATEMENT
 from agentgym_sql.pool import (
     Worker,
     WorkerLostError,
@@ -19,6 +20,7 @@ from agentgym_sql.session import Session
 SERVICE_S = 60.0
 """Seconds for opening, saving, reading the schema or hashing."""
 
+OVERGROWN = "The database has grown over its size limit, and takes no more statements."
 CRASHED = "The statement crashed the database engine. Nothing was changed."
 _CLOSED = "The session is closed."
 
@@ -50,6 +52,7 @@ class WorkerSession(Session):
         self._changed = False
         self._hash: str | None = None
         self._ended: str | None = None
+        self._overgrown = False
 
     @abstractmethod
     async def _build(self, worker: Worker) -> None:
@@ -58,6 +61,10 @@ class WorkerSession(Session):
     @abstractmethod
     def _note(self, arguments: list[wire.Json]) -> None:
         """Take note of a statement that may have written."""
+
+    async def _outgrew(self) -> bool:
+        """Return whether more was written than an episode may; for engines without a limit."""
+        return False
 
     @abstractmethod
     async def _release(self) -> None:
@@ -75,15 +82,21 @@ class WorkerSession(Session):
 
     async def execute(self, sql: str, *, timeout_s: float, max_rows: int, max_bytes: int) -> Result:
         """See `Session.execute`."""
+        if len(sql) > MAX_STATEMENT:
+            raise StatementError("too_big", "The statement itself is larger than allowed.")
         async with self._lock:
+            if self._overgrown:
+                raise StatementError("too_big", OVERGROWN)
             worker = await self._ready()
             arguments = [sql, self._statements, timeout_s, max_rows, max_bytes]
             self._statements += 1
-            status, wrote, *values = await self._run(worker, arguments)
+            reply = await self._run(worker, "execute", arguments, timeout_s)
+            status, wrote, *values = reply
             if wrote:
                 self._changed = True
                 self._hash = None
                 self._note(arguments)
+                self._overgrown = await self._outgrew()
             if status == "fault":
                 raise StatementError(*values)
             columns, rows, truncated, rowcount = values
@@ -106,19 +119,20 @@ class WorkerSession(Session):
     async def state_hash(self, declared: Collection[str] | None = None) -> str:
         """See `Session.state_hash`."""
         async with self._lock:
+            if self._overgrown:  # hashing it would take minutes
+                return OVERGROWN
             if declared is not None:
-                return await self._hash_now(sorted(declared))
+                worker = await self._ready()
+                arguments = [SERVICE_S, sorted(declared)]
+                return str(await self._run(worker, "hash", arguments, SERVICE_S))
             if self._hash is None and not self._changed:
                 self._hash = self._pristine.get(self._content)
             if self._hash is None:
-                self._hash = await self._hash_now(None)
+                reply, _ = await self._serve("hashing the database", "hash", SERVICE_S, None)
+                self._hash = str(reply)
                 if not self._changed:
                     self._pristine[self._content] = self._hash
             return self._hash
-
-    async def _hash_now(self, declared: list[str] | None) -> str:
-        reply, _ = await self._serve("hashing the database", "hash", SERVICE_S, declared)
-        return str(reply)
 
     async def rest(self) -> None:
         """See `Session.rest`."""
@@ -144,10 +158,12 @@ class WorkerSession(Session):
         else:
             self._pool.give_back(worker)
 
-    async def _run(self, worker: Worker, arguments: list[wire.Json]) -> wire.Json:
-        timeout_s = arguments[2]
+    async def _run(
+        self, worker: Worker, operation: str, arguments: list[wire.Json], timeout_s: float
+    ) -> wire.Json:
+        """Have done what depends on the agent's SQL, so that its failing is the agent's fault."""
         try:
-            reply, _ = await worker.call("execute", *arguments, timeout_s=timeout_s + self._grace_s)
+            reply, _ = await worker.call(operation, *arguments, timeout_s=timeout_s + self._grace_s)
         except WorkerTimeoutError as error:
             raise StatementError.timeout(timeout_s) from error
         except WorkerLostError as error:

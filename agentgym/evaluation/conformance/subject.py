@@ -1,4 +1,4 @@
-"""The bench: makes instances of the environment under test, and records its episodes once."""
+"""The subject: the environment under test, its instances, and its episodes, recorded once."""
 
 import asyncio
 import random
@@ -24,16 +24,16 @@ from agentgym.evaluation.conformance.recording import (
     plain,
     record,
 )
-from agentgym.evaluation.conformance.results import Need
 from agentgym.registry import EnvSpec, build
 from agentgym.tasks import TaskSet
 from agentgym.types import Limits, Task
 
+Need = Literal["fingerprint", "snapshot", "oracle", "episodes"]
 Kind = Literal["null", "random", "malformed", "oracle"]
 KINDS: tuple[Kind, ...] = ("null", "random", "malformed", "oracle")
 
 
-class Bench:
+class Subject:
     """What the checks work on; `prepare` comes first.
 
     Args:

@@ -1,0 +1,57 @@
+"""What runs came to, as a person reads it."""
+
+import shlex
+from collections.abc import Sequence
+
+from sqlalchemy import make_url
+
+from agentgym.cli.output import print_table, print_text
+from agentgym.evaluation.metrics import RunResult
+
+_COLUMNS = (
+    "agent",
+    "tasks",
+    "scored",
+    "mean reward",
+    "success",
+    "turns",
+    "errors",
+    "limits",
+    "seconds",
+)
+
+
+def print_results(results: Sequence[RunResult]) -> None:
+    """Print a line for each run."""
+    print_table(_COLUMNS, [_row(result) for result in results])
+
+
+def print_look_closer(results: Sequence[RunResult], *, store: str | None) -> None:
+    """Print the commands that show the runs, in the store that was named."""
+    where = f" --store {shlex.quote(_without_password(store))}" if store else ""
+    for result in results:
+        print_text(f"Look closer: agentgym show {shlex.quote(result.run_id)}{where}")
+
+
+def _without_password(store: str) -> str:
+    return make_url(store).render_as_string() if "://" in store else store
+
+
+def _row(result: RunResult) -> tuple[object, ...]:
+    return (
+        result.agent,
+        result.tasks,
+        f"{result.scored}/{result.planned}",
+        _with_error(result.mean_reward, result.stderr),
+        _with_error(result.success_rate, result.success_stderr),
+        "-" if result.turns is None else f"{result.turns:.1f}",
+        result.errors,
+        result.limits,
+        "-" if result.wall_s is None else f"{result.wall_s:.1f}",
+    )
+
+
+def _with_error(mean: float | None, stderr: float | None) -> str:
+    if mean is None:
+        return "-"
+    return f"{mean:.3f}" if stderr is None else f"{mean:.3f} ± {stderr:.3f}"
