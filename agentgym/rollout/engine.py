@@ -27,6 +27,9 @@ log = logging.getLogger("agentgym")
 Listener = Callable[[Trajectory], None]
 CLOSE_TIMEOUT = 30.0
 LONGEST_WAIT = 30.0
+LONGEST_ASKED = 120.0
+"""Seconds a server may ask to wait; one that asks for longer ends the episode in an error, and the
+run can be continued later."""
 
 
 class Engine:
@@ -208,6 +211,8 @@ class _Seat:
 
 
 def _worth_retrying(error: BaseException) -> bool:
+    if isinstance(error, ModelRateLimitedError) and (error.retry_after or 0.0) > LONGEST_ASKED:
+        return False
     return isinstance(error, EpisodeError) and error.retryable
 
 

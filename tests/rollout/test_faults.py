@@ -256,6 +256,18 @@ async def test_a_server_that_asks_for_time_gets_it(store: TrajectoryStore) -> No
     assert episode.attempts == 2
 
 
+async def test_a_server_that_asks_for_too_much_time_is_left_for_a_later_run(
+    store: TrajectoryStore,
+) -> None:
+    def act(brief: Brief, observation: Observation, turn: int) -> Action:
+        raise ModelRateLimitedError("429", retry_after=3600.0)
+
+    async with asyncio.timeout(60):
+        (episode,) = await carry_out(plan_of(1, ActingAgent(act)), store)
+    assert episode.outcome == Outcome(status="error", detail="model_rate_limited")
+    assert (episode.attempts, episode.faults[-1].fatal) == (1, True)
+
+
 async def test_faults_an_agent_survived_are_kept_with_their_attempt(
     store: TrajectoryStore,
 ) -> None:
