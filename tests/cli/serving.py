@@ -53,7 +53,7 @@ def oracle_answers(tasks: Iterable[Task[Any, Any]], render: Render = native) -> 
     }
 
     def answer(body: Body) -> Reply:
-        said = [str(message["content"]) for message in body["messages"]]
+        said = [str(message.get("content")) for message in body["messages"]]
         question: str = next(q for q in answers if any(q in words for words in said))
         turn: int = sum(message["role"] == "assistant" for message in body["messages"])
         return answers[question][turn]

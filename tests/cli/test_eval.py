@@ -15,6 +15,7 @@ from agentgym.registry import spec
 from agentgym.tasks import load_tasks
 from agentgym.types import Json
 from tests.cli.conftest import Command, played
+from tests.servers import require
 
 CORE = spec("sql").task_set_paths()["core"]
 SPIDER = Path(__file__).parents[3] / "shared" / "data" / "intercode-spider"
@@ -160,8 +161,7 @@ def test_a_database_that_is_gone_stops_the_run_with_one_line(agentgym: Command) 
 @pytest.fixture
 def spider() -> Iterator[Path]:
     """The benchmark's folder, held to being left as it is."""
-    if not SPIDER.exists():
-        pytest.skip(f"needs the InterCode data in {SPIDER}")
+    require(SPIDER.exists(), f"needs the InterCode data in {SPIDER}")
 
     def hashes() -> dict[str, str]:
         files = sorted(path for path in SPIDER.rglob("*") if path.is_file())
