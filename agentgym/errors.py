@@ -149,6 +149,34 @@ class EnvironmentLostError(EpisodeError):
     kind = "environment_lost"
 
 
+class SandboxUnavailableError(UsageError):
+    """Sandboxes of a backend cannot be made on this machine; the remedy says what is missing."""
+
+
+class SandboxStartError(EpisodeError):
+    """A sandbox could not be made."""
+
+    kind = "sandbox_start"
+
+
+class SandboxTransportError(EpisodeError):
+    """A message to or from a sandbox broke; the sandbox is closed."""
+
+    kind = "sandbox_transport"
+
+
+class SandboxTimeoutError(EpisodeError):
+    """A sandbox did not answer although everything asked of it should have ended."""
+
+    kind = "sandbox_timeout"
+
+
+class SandboxLostError(EpisodeError):
+    """A sandbox died, or what answers from it can no more be trusted."""
+
+    kind = "sandbox_lost"
+
+
 class ModelError(EpisodeError):
     """A model endpoint did not give a usable answer.
 

@@ -1,0 +1,304 @@
+"""The whole contract over a guest; a backend adds only how to start and how to remove."""
+
+import asyncio
+import tempfile
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from agentgym.errors import ProtocolError, SandboxStartError, UsageError
+from agentgym.sandbox import requests, transfer, wire
+from agentgym.sandbox.base import Command, Sandbox, SandboxBackend, SandboxSnapshot
+from agentgym.sandbox.channel import GuestChannel
+from agentgym.sandbox.exchanges import Execution, Request, Sink
+from agentgym.sandbox.shell import GuestShell
+from agentgym.sandbox.spec import DEFAULT_PATH, FileInfo, SandboxSpec
+from agentgym.sandbox.wire import Kind
+
+MAX_READ = 1 << 30
+"""Bytes of a file that is read into memory, at most."""
+MAX_ARCHIVE = 4 << 30
+"""Bytes of a folder's archive, at most."""
+_MAX_LISTING = 64 << 20
+_SPOOL = 8 << 20
+_CHUNK = 1 << 20
+_LONG_S = 30 * 86_400.0
+_MUCH = 1 << 62
+_GUEST = ""  # as a user's name: the guest itself, which may read and write everything
+
+
+class GuestSandbox(Sandbox):
+    """A sandbox whose guest is connected.
+
+    Args:
+        spec: What it was made from.
+        identity: Its name.
+        channel: The guest's connection.
+        backend: What made it, and makes its forks.
+        folders: The writable folders, which snapshots hold.
+        base_env: Variables of every command, under the spec's; such as an image's own.
+        cwd: Where commands start and what `HOME` names; the spec's by default.
+    """
+
+    def __init__(
+        self,
+        spec: SandboxSpec,
+        identity: str,
+        channel: GuestChannel,
+        *,
+        backend: SandboxBackend,
+        folders: Sequence[str],
+        base_env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+    ) -> None:
+        self.spec = spec
+        self.id = identity
+        self.cwd = cwd or spec.cwd
+        self._guest = channel
+        self._backend = backend
+        self._folders = tuple(folders)
+        self._env = {"PATH": DEFAULT_PATH, "LANG": "C.UTF-8"} | dict(base_env or {})
+        self._env |= {"HOME": self.cwd, **spec.env}
+        self._pristine = b""
+        self._closing: asyncio.Task[None] | None = None
+        channel.explain = self._post_mortem
+
+    @abstractmethod
+    async def _remove(self) -> None:
+        """End and remove what the sandbox runs in; the guest has been hung up on already."""
+
+    @abstractmethod
+    async def _post_mortem(self) -> str:
+        """Return why the sandbox is gone, one sentence, or nothing where that is unknown."""
+
+    async def prepare(self) -> None:
+        """Write the spec's files; `reset` goes back to the state reached then.
+
+        Raises:
+            SandboxStartError: They cannot be written.
+        """
+        for path, content in self.spec.files.items():
+            try:
+                await self.write_file(path, content)
+            except OSError as error:
+                raise SandboxStartError(f"The spec's file {path}: {error.strerror}.") from error
+        self._pristine = (await self.snapshot()).archive
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can be used."""
+        return self._guest.alive
+
+    async def start(
+        self,
+        command: Command,
+        *,
+        stdin: bytes | str | None = None,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        user: str | None = None,
+        timeout: float | None = None,
+        output_limit: int | None = None,
+    ) -> Execution:
+        """See `Sandbox.start`."""
+        execution = self._execute(
+            command,
+            flags=0 if stdin in (b"", "") else wire.EXEC_STDIN,
+            cwd=cwd,
+            env=env,
+            user=user,
+            timeout=timeout,
+            output_limit=output_limit,
+        )
+        if stdin:
+            execution.feed(stdin.encode() if isinstance(stdin, str) else stdin)
+        return execution
+
+    def shell(
+        self,
+        *,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        user: str | None = None,
+        output_limit: int | None = None,
+    ) -> GuestShell:
+        """See `Sandbox.shell`."""
+
+        def execute(argv: Sequence[str], where: str, sink: Sink) -> Execution:
+            return self._execute(
+                argv, flags=wire.EXEC_CONTROL, cwd=where, env=env, user=user, sink=sink
+            )
+
+        limit = self.spec.output_limit if output_limit is None else output_limit
+        return GuestShell(
+            execute, cwd=cwd or self.cwd, timeout=self.spec.timeout, output_limit=limit
+        )
+
+    async def read_file(self, path: str, *, limit: int | None = None) -> bytes:
+        """See `Sandbox.read_file`."""
+        most = MAX_READ if limit is None else limit
+        numbers = wire.U64.pack(0) + wire.U64.pack(most + 1)
+        request = self._request(Kind.READ, self._path(path, numbers), path=path, limit=most + 1)
+        await request.result()
+        if len(request.data) > most:
+            raise OSError(27, f"File too large (over {most} bytes)", path)
+        return bytes(request.data)
+
+    async def write_file(
+        self, path: str, content: bytes | str, *, mode: int = 0o644, user: str | None = None
+    ) -> None:
+        """See `Sandbox.write_file`."""
+        payload = requests.on_path(self._user(user), path, wire.U32.pack(mode))
+        request = self._request(Kind.WRITE, payload, path=path)
+        await request.feed(content.encode() if isinstance(content, str) else content)
+        request.end_input()
+        await request.result()
+
+    async def list_dir(self, path: str) -> list[FileInfo]:
+        """See `Sandbox.list_dir`."""
+        request = self._request(Kind.LIST, self._path(path), path=path, limit=_MAX_LISTING)
+        await request.result()
+        return sorted(requests.entries(request.data))
+
+    async def stat(self, path: str) -> FileInfo:
+        """See `Sandbox.stat`."""
+        request = self._request(Kind.STAT, self._path(path), path=path, limit=wire.MAX_PAYLOAD)
+        await request.result()
+        return requests.entries(request.data)[0]
+
+    async def make_dir(self, path: str, *, mode: int = 0o755) -> None:
+        """See `Sandbox.make_dir`."""
+        payload = self._path(path, wire.U32.pack(mode))
+        await self._request(Kind.MAKE_DIR, payload, path=path).result()
+
+    async def remove(self, path: str) -> None:
+        """See `Sandbox.remove`."""
+        await self._request(Kind.REMOVE, self._path(path), path=path).result()
+
+    async def upload(self, source: Path, path: str) -> None:
+        """See `Sandbox.upload`."""
+        with tempfile.SpooledTemporaryFile(_SPOOL) as archive:
+            await asyncio.to_thread(transfer.pack, source, path, archive)
+            parent = path.rstrip("/").rpartition("/")[0]
+            if parent:
+                await self.make_dir(parent)
+            request = self._unpack(self.spec.user, [path], clear=False)
+            while chunk := await asyncio.to_thread(archive.read, _CHUNK):
+                await request.feed(chunk)
+            request.end_input()
+            await request.result()
+
+    async def download(self, path: str, target: Path) -> None:
+        """See `Sandbox.download`."""
+        with tempfile.SpooledTemporaryFile(_SPOOL) as archive:
+            payload = requests.on_paths(self.spec.user, [path])
+            request = self._request(
+                Kind.PACK, payload, path=path, limit=MAX_ARCHIVE, sink=archive.write
+            )
+            await request.result()
+            archive.seek(0)
+            await asyncio.to_thread(transfer.unpack, archive, path, target)
+
+    async def kill_all(self) -> None:
+        """See `Sandbox.kill_all`."""
+        await self._request(Kind.KILL_ALL, b"").result()
+
+    async def snapshot(self) -> SandboxSnapshot:
+        """See `Sandbox.snapshot`."""
+        payload = requests.on_paths(_GUEST, self._folders)
+        request = self._request(Kind.PACK, payload, limit=MAX_ARCHIVE)
+        await request.result()
+        return SandboxSnapshot(self.spec, bytes(request.data))
+
+    async def restore(self, snapshot: SandboxSnapshot) -> None:
+        """See `Sandbox.restore`."""
+        if snapshot.spec != self.spec:
+            raise UsageError("The snapshot is of a sandbox with another spec.")
+        await self.kill_all()
+        request = self._unpack(_GUEST, self._folders, clear=True)
+        await request.feed(snapshot.archive)
+        request.end_input()
+        await request.result()
+
+    async def reset(self) -> None:
+        """See `Sandbox.reset`."""
+        await self.restore(SandboxSnapshot(self.spec, self._pristine))
+
+    async def fork(self) -> Sandbox:
+        """See `Sandbox.fork`."""
+        snapshot = await self.snapshot()
+        twin = await self._backend.start(self.spec)
+        try:
+            await twin.restore(snapshot)
+        except BaseException:
+            await twin.close()
+            raise
+        return twin
+
+    async def close(self) -> None:
+        """See `Sandbox.close`."""
+        if self._closing is None:
+            self._guest.close()
+            self._closing = asyncio.create_task(self._remove())
+        await asyncio.shield(self._closing)
+
+    def _request(
+        self,
+        kind: Kind,
+        payload: bytes,
+        *,
+        path: str = "",
+        limit: int = 0,
+        sink: Callable[[memoryview], object] | None = None,
+    ) -> Request:
+        self._check_open()
+        return Request(self._guest, kind, payload, path=path, limit=limit, sink=sink)
+
+    def _unpack(self, user: str, folders: Sequence[str], *, clear: bool) -> Request:
+        payload = requests.on_paths(user, folders, wire.U32.pack(clear))
+        return self._request(Kind.UNPACK, payload, path=folders[0])
+
+    def _execute(
+        self,
+        command: Command,
+        *,
+        flags: int,
+        cwd: str | None,
+        env: Mapping[str, str] | None,
+        user: str | None,
+        timeout: float | None = None,
+        output_limit: int | None = None,
+        sink: Sink | None = None,
+    ) -> Execution:
+        self._check_open()
+        if sink is not None:  # a persistent shell: no end of its own
+            timeout, output_limit = _LONG_S, _MUCH
+        seconds = self.spec.timeout if timeout is None else timeout
+        limit = self.spec.output_limit if output_limit is None else output_limit
+        payload = requests.execute(
+            requests.argv_of(command),
+            {**self._env, **env} if env else self._env,
+            cwd=cwd or self.cwd,
+            user=self._user(user),
+            timeout=seconds,
+            limit=limit,
+            flags=flags,
+        )
+        return Execution(self._guest, payload, timeout=seconds, limit=limit, sink=sink)
+
+    def _path(self, path: str, *numbers: bytes) -> bytes:
+        return requests.on_path(self.spec.user, path, *numbers)
+
+    def _user(self, user: str | None) -> str:
+        if user is None or user == self.spec.user:
+            return self.spec.user
+        if not self._backend.users or not user:
+            raise UsageError(
+                f"A {self._backend.name} sandbox has one user, {self.spec.user}.",
+                remedy="Docker has several.",
+            )
+        return user
+
+    def _check_open(self) -> None:
+        if self._closing is not None:
+            raise ProtocolError("The sandbox is closed.")

@@ -1,0 +1,125 @@
+"""A persistent bash in a sandbox: a builtin costs a message, not a process."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from agentgym.errors import ProtocolError, UsageError
+from agentgym.sandbox.base import Shell
+from agentgym.sandbox.exchanges import Execution, Sink
+from agentgym.sandbox.spec import ExecResult
+
+Execute = Callable[[Sequence[str], str, Sink], Execution]
+"""Starts a program in a folder, with its output to a sink."""
+
+# Commands come NUL-terminated on descriptor 3; the status and the folder after each go to
+# descriptor 4. The commands themselves have neither of the two.
+_LOOP = (
+    'while IFS= read -r -d "" -u 3 COMMAND; do eval "$COMMAND" 3<&- 4>&-; '
+    'printf "%d\\0%s\\0" "$?" "$PWD" >&4; done'
+)
+_ARGV = ("/bin/bash", "--noprofile", "--norc", "-c", _LOOP, "bash")
+
+
+class _Output:
+    """What one command writes, up to the limit."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self.streams = {"stdout": bytearray(), "stderr": bytearray()}
+        self.truncated = False
+
+    def take(self, name: str, chunk: memoryview) -> None:
+        stream = self.streams[name]
+        room = self._limit - len(stream)
+        self.truncated |= len(chunk) > room
+        stream += chunk[:room]
+
+
+class GuestShell(Shell):
+    """A bash over a guest's connection; see `Shell`.
+
+    Args:
+        execute: Starts the bash.
+        cwd: Where it starts.
+        timeout: Seconds a command may take by default.
+        output_limit: Bytes kept of each stream of a command.
+    """
+
+    def __init__(self, execute: Execute, *, cwd: str, timeout: float, output_limit: int) -> None:
+        self._execute = execute
+        self._timeout = timeout
+        self._limit = output_limit
+        self._bash: Execution | None = None
+        self._output = _Output(0)
+        self._lock = asyncio.Lock()
+        self._closed = False
+        self.cwd = cwd
+        self.restarts = -1
+
+    async def run(self, command: str, *, timeout: float | None = None) -> ExecResult:
+        """See `Shell.run`."""
+        if "\0" in command:
+            raise UsageError("A command holds no NUL.")
+        async with self._lock:
+            bash = self._ready()
+            clock = asyncio.get_running_loop().time
+            began = clock()
+            code, timed_out = None, False
+            try:
+                async with asyncio.timeout(self._timeout if timeout is None else timeout):
+                    await bash.write(command.encode("utf-8", "surrogateescape") + b"\0")
+                    code = await self._status(bash)
+            except TimeoutError:
+                timed_out = True
+            finally:
+                if code is None:
+                    self._bash = None
+                    bash.abandon()
+            if code is None:
+                code = (await bash.wait()).exit_code
+            streams = self._output.streams
+            return ExecResult(
+                bytes(streams["stdout"]),
+                bytes(streams["stderr"]),
+                code,
+                timed_out,
+                self._output.truncated,
+                clock() - began,
+            )
+
+    async def close(self) -> None:
+        """See `Shell.close`."""
+        self._closed = True
+        bash, self._bash = self._bash, None
+        if bash is not None:
+            bash.abandon()
+
+    def _ready(self) -> Execution:
+        if self._closed:
+            raise ProtocolError("The shell is closed.")
+        bash, self._output = self._bash, _Output(self._limit)
+        if bash is not None and (bash.ended or not bash.control.empty()):
+            bash.abandon()  # it was killed, or a command wrote where only the loop may
+            bash = None
+        if bash is None:
+            bash = self._execute(_ARGV, self.cwd, self._take)
+            self.restarts += 1
+        self._bash = bash
+        return bash
+
+    def _take(self, name: str, chunk: memoryview) -> None:
+        self._output.take(name, chunk)
+
+    async def _status(self, bash: Execution) -> int | None:
+        """Return the command's exit code, or None where the shell has ended or is not itself."""
+        answer = b""
+        while answer.count(b"\0") < 2:
+            part = await bash.control.get()
+            if not part:
+                return None
+            answer += part
+        code, folder, rest = answer.split(b"\0", 2)
+        if rest or not code.isdigit() or not 0 <= int(code) <= 255:
+            return None
+        self.cwd = folder.decode("utf-8", "surrogateescape") or self.cwd
+        return int(code)
