@@ -114,6 +114,11 @@ class Sandbox(ABC):
     spec: SandboxSpec
     id: str
 
+    @property
+    @abstractmethod
+    def alive(self) -> bool:
+        """Whether it can be used, as far as is known without asking it."""
+
     async def exec(
         self,
         command: Command,
@@ -346,11 +351,14 @@ class SandboxBackend(ABC):
         name: Such as "docker".
         isolated: Whether untrusted code may run in it.
         users: Whether commands and files of one sandbox may belong to several users.
+        overhead: Bytes of memory that a sandbox takes beside its spec's, such as the engine's
+            own processes for it.
     """
 
     name: ClassVar[str]
     isolated: ClassVar[bool] = True
     users: ClassVar[bool] = False
+    overhead: ClassVar[int] = 0
 
     @abstractmethod
     async def check_available(self) -> None:

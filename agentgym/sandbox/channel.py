@@ -111,6 +111,10 @@ class GuestChannel(asyncio.BufferedProtocol):
                 self._exchanges[self._last_id] = exchange
                 return self._last_id
 
+    def forget(self, identity: int) -> None:
+        """Let go of a stream; frames of it that are still on their way mean nothing."""
+        self._exchanges.pop(identity, None)
+
     def send(self, kind: Kind, identity: int, payload: bytes = b"") -> None:
         """Send a frame; where the connection is gone the exchange has been told already."""
         if len(payload) > wire.MAX_PAYLOAD:
@@ -221,7 +225,7 @@ class GuestChannel(asyncio.BufferedProtocol):
         if kind is Kind.ACCEPT:
             self._accept(payload)
         elif exchange.receive(kind, payload):
-            del self._exchanges[identity]
+            self.forget(identity)
 
     def _greet(self, kind: Kind, payload: memoryview) -> None:
         version, uid = struct.unpack("<II", payload)

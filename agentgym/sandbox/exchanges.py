@@ -37,6 +37,10 @@ class Request:
         path: Named in errors.
         limit: Bytes of data accepted at most.
         sink: Takes the data as it comes; without one it is collected in `data`.
+
+    Attributes:
+        data: What came, where there is no sink.
+        stays_open: Whether its id has a use after the answer.
     """
 
     def __init__(
@@ -54,6 +58,7 @@ class Request:
         self._room = limit
         self._answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._signs = 0
+        self.stays_open = False
         self.data = bytearray()
         self._sink = sink or self.data.extend
         self._id = channel.register(self)
@@ -109,6 +114,7 @@ class Request:
         if kind is Kind.OK:
             if not self._answer.done():
                 self._answer.set_result(int(wire.U64.unpack(payload)[0]))
+            return not self.stays_open
         elif kind is Kind.FAIL:
             self._fail(self._error(*wire.FAIL_FIELDS.unpack(payload)))
         else:

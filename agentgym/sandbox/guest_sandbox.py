@@ -1,8 +1,10 @@
 """The whole contract over a guest; a backend adds only how to start and how to remove."""
 
 import asyncio
+import struct
 import tempfile
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -10,9 +12,12 @@ from agentgym.errors import ProtocolError, SandboxStartError, UsageError
 from agentgym.sandbox import requests, transfer, wire
 from agentgym.sandbox.base import Command, Sandbox, SandboxBackend, SandboxSnapshot
 from agentgym.sandbox.channel import GuestChannel
+from agentgym.sandbox.egress.attempt import KEPT_ATTEMPTS, Attempt
+from agentgym.sandbox.egress.proxy import Egress, proxy_environment
 from agentgym.sandbox.exchanges import Execution, Request, Sink
 from agentgym.sandbox.shell import GuestShell
 from agentgym.sandbox.spec import DEFAULT_PATH, FileInfo, SandboxSpec
+from agentgym.sandbox.streams import GuestStream
 from agentgym.sandbox.wire import Kind
 
 MAX_READ = 1 << 30
@@ -21,6 +26,8 @@ MAX_ARCHIVE = 4 << 30
 """Bytes of a folder's archive, at most."""
 _MAX_LISTING = 64 << 20
 _SPOOL = 8 << 20
+EGRESS_PORT = 3128
+"""Where the proxy is found inside, on the loopback address."""
 _CHUNK = 1 << 20
 _LONG_S = 30 * 86_400.0
 _MUCH = 1 << 62
@@ -38,6 +45,9 @@ class GuestSandbox(Sandbox):
         folders: The writable folders, which snapshots hold.
         base_env: Variables of every command, under the spec's; such as an image's own.
         cwd: Where commands start and what `HOME` names; the spec's by default.
+
+    Attributes:
+        egress_log: What was tried to be reached, the latest attempts.
     """
 
     def __init__(
@@ -61,7 +71,11 @@ class GuestSandbox(Sandbox):
         self._env |= {"HOME": self.cwd, **spec.env}
         self._pristine = b""
         self._closing: asyncio.Task[None] | None = None
+        self._tunnels: set[asyncio.Task[None]] = set()
+        self.egress_log: deque[Attempt] = deque(maxlen=KEPT_ATTEMPTS)
         channel.explain = self._post_mortem
+        if spec.egress:
+            self._env = proxy_environment(EGRESS_PORT, spec.egress) | self._env
 
     @abstractmethod
     async def _remove(self) -> None:
@@ -72,11 +86,13 @@ class GuestSandbox(Sandbox):
         """Return why the sandbox is gone, one sentence, or nothing where that is unknown."""
 
     async def prepare(self) -> None:
-        """Write the spec's files; `reset` goes back to the state reached then.
+        """Write the spec's files and open the way out; `reset` goes back to this state.
 
         Raises:
             SandboxStartError: They cannot be written.
         """
+        if self.spec.egress:
+            await self._open_egress()
         for path, content in self.spec.files.items():
             try:
                 await self.write_file(path, content)
@@ -239,8 +255,25 @@ class GuestSandbox(Sandbox):
         """See `Sandbox.close`."""
         if self._closing is None:
             self._guest.close()
+            for tunnel in self._tunnels:
+                tunnel.cancel()
             self._closing = asyncio.create_task(self._remove())
         await asyncio.shield(self._closing)
+
+    async def _open_egress(self) -> None:
+        egress = Egress(self.spec.egress, self.egress_log.append, sandbox=self.id)
+
+        def accept(identity: int) -> GuestStream:
+            stream = GuestStream(self._guest, identity)
+            tunnel = asyncio.create_task(egress.serve(stream))
+            self._tunnels.add(tunnel)
+            tunnel.add_done_callback(self._tunnels.discard)
+            return stream
+
+        self._guest.accept = accept
+        listening = self._request(Kind.LISTEN, struct.pack("<H", EGRESS_PORT))
+        listening.stays_open = True
+        await listening.result()
 
     def _request(
         self,

@@ -79,6 +79,10 @@ class SandboxSpec(BaseModel):
             remedy = f"Fields: {', '.join(cls.model_fields)}."
             raise UsageError(f"Sandbox {name}: {first['msg']}.", remedy=remedy) from error
 
+    def __hash__(self) -> int:  # mappings have none of their own
+        fields = (getattr(self, name) for name in type(self).model_fields)
+        return hash(tuple(frozenset(f.items()) if isinstance(f, Mapping) else f for f in fields))
+
     @field_validator("user")
     @classmethod
     def _not_root(cls, user: str) -> str:

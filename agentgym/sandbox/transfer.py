@@ -165,4 +165,3 @@ def _stays_inside(target: str, depth: int) -> bool:
 
 def _refused(path: str, why: str) -> OSError:
     return OSError(errno.EINVAL, f"{os.strerror(errno.EINVAL)} ({why})", path)
-

@@ -69,6 +69,10 @@ class Allowlist:
         """Whether a sandbox may ask for an endpoint, by the name or address it gives."""
         return any(rule.covers(endpoint) for rule in self._rules)
 
+    def names(self, host: Host) -> bool:
+        """Whether an entry is for this very host, on whatever port."""
+        return any(rule.host == host and not rule.subdomains for rule in self._rules)
+
     def forbids(self, endpoint: Endpoint, address: Address) -> str | None:
         """Return what kind of address makes an allowed endpoint forbidden, or None.
 

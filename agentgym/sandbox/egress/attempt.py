@@ -17,7 +17,8 @@ class Attempt(NamedTuple):
         method: The request's method; empty where none was understood.
         host: The host asked for, in its normal form; empty where none was understood.
         port: The port asked for, or 0.
-        address: The address connected to; empty where there was no connection.
+        address: The address connected to, or the one for which the name was refused; empty
+            where it did not come to that.
         verdict: "allowed"; "refused" by the rules; or "failed", where it was allowed but the
             host could not be reached or broke off.
         reason: Why it was refused, failed or ended early, one line; otherwise empty.
@@ -46,10 +47,14 @@ class ProxyError(Exception):
         status: The answer's HTTP status.
         reason: Why, one line; the sandbox is told.
         verdict: What the attempt is logged as.
+        address: The address it is about; logged, and kept from the sandbox.
     """
 
-    def __init__(self, status: int, reason: str, verdict: Verdict = "refused") -> None:
+    def __init__(
+        self, status: int, reason: str, verdict: Verdict = "refused", *, address: str = ""
+    ) -> None:
         super().__init__(reason)
+        self.address = address
         self.status = status
         self.reason = reason
         self.verdict = verdict

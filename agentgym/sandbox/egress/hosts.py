@@ -12,6 +12,7 @@ MAX_NAME = 253
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 # Resolvers read names that end so as addresses: 2130706433, 0x7f.1, 127.1, 0177.0.0.1.
 _NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_BRACKETED = re.compile(r"\[([0-9a-fA-F:.]+)\]")
 _AUTHORITY = re.compile(r"(?P<host>\[[^\[\]]*\]|[^\[\]:]*)(?::(?P<port>[0-9]{1,5}))?")
 
 
@@ -90,23 +91,21 @@ def parse_address(text: str) -> Address:
     """Return a resolved address; an IPv4 address that is wrapped in an IPv6 one is unwrapped.
 
     Raises:
-        ValueError: It is none, or bound to one of the host's interfaces.
+        ValueError: It is none.
     """
     if ":" not in text:
         return IPv4Address(text)
     address = IPv6Address(text)
-    if address.scope_id:
-        raise ValueError(f"{text} is bound to an interface")
     return address.ipv4_mapped or address
 
 
 def _parse_ipv6(text: str) -> IPv6Address:
-    inner = text[1:].removesuffix("]")
-    if len(inner) != len(text) - 2:
-        raise ValueError(f"{text[:MAX_NAME]!r} lacks its closing bracket")
-    address = parse_address(inner)
+    match = _BRACKETED.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text[:MAX_NAME]!r} is not an IPv6 address")
+    address = parse_address(match[1])
     if isinstance(address, IPv4Address):
-        raise ValueError(f"{text} is an IPv4 address in another form")
+        raise ValueError(f"{text} is not an IPv6 address")
     return address
 
 

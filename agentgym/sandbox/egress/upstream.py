@@ -77,7 +77,8 @@ class Upstream:
                 for address in addresses:
                     kind = allowlist.forbids(endpoint, address)
                     if kind is not None:
-                        raise ProxyError(403, f"{endpoint.host} has a {kind} address")
+                        reason = f"{endpoint.host} has a {kind} address"
+                        raise ProxyError(403, reason, address=str(address))
                 return await cls._open(addresses, endpoint.port)
         except TimeoutError:
             raise failed(504, f"{endpoint} did not answer in time") from None
@@ -88,13 +89,13 @@ class Upstream:
 
     @classmethod
     async def _open(cls, addresses: Sequence[Address], port: int) -> Self:
-        for left, address in reversed(list(enumerate(reversed(addresses)))):
+        failure = OSError()
+        for address in addresses:
             try:
                 return cls(address, *await asyncio.open_connection(str(address), port))
-            except OSError:
-                if not left:
-                    raise
-        raise OSError("no address")
+            except OSError as error:
+                failure = error
+        raise failure
 
     async def read(self) -> bytes:
         """Return what has come, or nothing at the end.
@@ -144,10 +145,8 @@ async def _addresses(endpoint: Endpoint, resolve: Resolver) -> list[Address]:
     if not isinstance(endpoint.host, str):
         return [endpoint.host]
     texts = await resolve(endpoint.host, endpoint.port)
-    try:
-        found = [parse_address(text) for text in texts]
-    except ValueError:
-        raise ProxyError(403, f"{endpoint.host} has a link-local address") from None
+    # An address with a zone (fe80::1%eth0) is judged without it, as link-local.
+    found = [parse_address(text.partition("%")[0]) for text in texts]
     if not found:
         raise socket.gaierror(socket.EAI_NONAME, "no address")
     return list(dict.fromkeys(found))[:_MAX_ADDRESSES]

@@ -18,23 +18,20 @@ _TOKEN = re.compile(r"\w\w+")
 
 
 class Parts(NamedTuple):
-    """The parts of the reward, each from 0 to 0.33.
+    """The parts of the reward; but for the first each from 0 to 0.33.
 
     Attributes:
+        base: Always 0.01.
         file_diff: How alike the sets of changes are, whatever was written.
         file_content: The share of changes added on both sides that have the same content, which
             InterCode tells by MD5 and this by SHA-256.
         output: How alike the two outputs are.
     """
 
+    base: float
     file_diff: float
     file_content: float
     output: float
-
-    @property
-    def total(self) -> float:
-        """The reward, 0.01 to 1."""
-        return min(1.0, _BASE + sum(self))
 
 
 def intercode_parts(
@@ -53,6 +50,7 @@ def intercode_parts(
     common = [change for change in made.keys() & wanted.keys() if change[1] == "??"]
     equal = sum(made[change] == wanted[change] for change in common)
     return Parts(
+        base=_BASE,
         file_diff=_WEIGHT * (1 - math.erf(len(made.keys() ^ wanted.keys()))),
         file_content=_WEIGHT * (equal / len(common) if common else 1.0),
         output=_WEIGHT * similarity(agent_output, gold_output),

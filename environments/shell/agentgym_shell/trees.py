@@ -1,18 +1,13 @@
-"""The files of a sandbox as values, read on the host from its archive and never executed."""
+"""The files of a sandbox as values, compared on the host and never executed."""
 
 import hashlib
-import io
-import stat
-import tarfile
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import translate
 from re import compile as pattern_of
 from typing import Literal, NamedTuple, TypeAlias
 
-from agentgym.errors import SandboxTransportError
 from agentgym_shell.tasks import DROPPINGS, StateCheck
 
-_CHUNK = 1 << 20
 _SHOWN = 10
 
 Kind = Literal["file", "folder", "link", "pipe", "other"]
@@ -33,23 +28,6 @@ class Entry(NamedTuple):
 
 Tree: TypeAlias = Mapping[str, Entry]
 """Entries by absolute path."""
-
-
-def read_tree(archive: bytes) -> Tree:
-    """Return what is in a sandbox's archive.
-
-    Raises:
-        SandboxTransportError: It is no archive.
-    """
-    tree: dict[str, Entry] = {}
-    try:
-        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as opened:
-            for member in opened:
-                tree[_path(member.name)] = _entry(opened, member, tree)
-                opened.members.clear()  # which a tar file keeps for a second reading
-    except (tarfile.TarError, ValueError, EOFError, KeyError) as error:
-        raise SandboxTransportError(f"The sandbox sent a broken archive: {error}.") from error
-    return tree
 
 
 def tree_hash(tree: Tree) -> str:
@@ -100,26 +78,3 @@ def _problem(found: Entry, expected: Entry, *, modes: bool) -> str | None:
     if modes and found.mode != expected.mode:
         return f"has mode {found.mode:o}, not {expected.mode:o}"
     return None
-
-
-def _path(name: str) -> str:
-    return "/" + name.strip("/")
-
-
-def _entry(opened: tarfile.TarFile, member: tarfile.TarInfo, tree: Tree) -> Entry:
-    mode = stat.S_IMODE(member.mode)
-    if member.issym():
-        return Entry("link", 0, member.linkname)
-    if member.islnk():
-        return tree[_path(member.linkname)]
-    if member.isdir():
-        return Entry("folder", mode)
-    if member.isfifo():
-        return Entry("pipe", mode)
-    content = opened.extractfile(member) if member.isfile() else None
-    if content is None:
-        return Entry("other", mode)
-    digest = hashlib.sha256()
-    while chunk := content.read(_CHUNK):
-        digest.update(chunk)
-    return Entry("file", mode, digest.hexdigest())

@@ -1,0 +1,54 @@
+"""A shell's own state (variables, functions, options, folder) as text, to be taken up elsewhere.
+
+The text is made by the shell and read by another shell of the same sandbox user; on the host it
+is only compared and kept.
+"""
+
+import re
+import shlex
+from typing import NamedTuple
+
+from agentgym.sandbox import Sandbox, Shell
+from agentgym.sandbox.spec import WORK
+
+_PATIENCE_S = 10.0
+
+# In a subshell, so that nothing of it stays behind.
+_CAPTURE = "(set +eu; declare -p; declare -f; shopt -p; set +o; alias -p; umask -p) 2>/dev/null"
+
+# What every bash has of its own, and what is another at every moment or in every sandbox.
+_OWN = re.compile(
+    rb"declare -\S+ (BASH\w*|COMMAND|COMP_\w+|DIRSTACK|EPOCH\w+|EUID|FUNCNAME|GROUPS|HISTCMD"
+    rb"|HOSTNAME|LINENO|PIPESTATUS|PPID|RANDOM|SECONDS|SHELLOPTS|SHLVL|SRANDOM|UID|_)(=.*)?"
+)
+
+
+class SavedShell(NamedTuple):
+    """A shell's state.
+
+    Attributes:
+        cwd: The folder it is in.
+        text: Bash that brings the rest back; empty where there was more than is kept, and the
+            shell begins anew.
+    """
+
+    cwd: str
+    text: bytes
+
+
+async def capture(shell: Shell) -> SavedShell:
+    """Return a shell's state; its background processes are not part of it."""
+    found = await shell.run(_CAPTURE, timeout=_PATIENCE_S)
+    if found.timed_out or found.truncated:
+        return SavedShell(shell.cwd, b"")
+    lines = (line for line in found.stdout.split(b"\n") if not _OWN.fullmatch(line))
+    return SavedShell(shell.cwd, b"\n".join(lines))
+
+
+async def revive(sandbox: Sandbox, saved: SavedShell, *, output_limit: int) -> Shell:
+    """Return a new shell in a saved state."""
+    shell = sandbox.shell(cwd=WORK, output_limit=output_limit)
+    text = saved.text.decode("utf-8", "surrogateescape")
+    script = f"cd -- {shlex.quote(saved.cwd)}\nunset -v $(compgen -e)\n{text}"
+    await shell.run(f"{{ {script}\n}} >/dev/null 2>&1" , timeout=_PATIENCE_S)
+    return shell
