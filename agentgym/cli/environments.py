@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from agentgym.cli.options import EnvArgs, environment_options
+from agentgym.cli.options import EnvArgs, SandboxOption, environment_options
 from agentgym.cli.output import JsonFlag, print_facts, print_json, print_table, print_text
 from agentgym.registry import EnvSpec, registered, spec
 from agentgym.tasks import load_tasks, read_task_set
@@ -69,6 +69,7 @@ def check(
     tasks: Annotated[str | None, typer.Option(help="A task set, file or folder.")] = None,
     sample: Annotated[int, typer.Option(min=1, help="Tasks to try each check on.")] = 8,
     seed: Annotated[int, typer.Option(help="Chooses the sample.")] = 0,
+    sandbox: SandboxOption = None,
     env_arg: EnvArgs = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -78,11 +79,10 @@ def check(
     from agentgym.evaluation.conformance.suite import check_environment
 
     found = spec(env)
+    options = environment_options(found, env_arg, sandbox)
     chosen = load_tasks(found, tasks)
     report = asyncio.run(
-        check_environment(
-            found, chosen, options=environment_options(env_arg), sample=sample, seed=seed
-        )
+        check_environment(found, chosen, options=options, sample=sample, seed=seed)
     )
     if as_json:
         print_json(report.to_json())

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from agentgym.cli.options import EnvArgs, StoreOption, environment_options
+from agentgym.cli.options import EnvArgs, SandboxOption, StoreOption, environment_options
 from agentgym.cli.output import JsonFlag, print_json, print_text
 from agentgym.cli.settings import checked_limits, checked_llm, checked_run_id, checked_seconds
 from agentgym.registry import spec
@@ -66,6 +66,7 @@ def evaluate(
         300.0
     ),
     attempts: Annotated[int, typer.Option(help="Starts of an episode, where it breaks.")] = 3,
+    sandbox: SandboxOption = None,
     env_arg: EnvArgs = None,
     store: StoreOption = None,
     run_id: Annotated[str | None, typer.Option(help="The run's name in the store.")] = None,
@@ -83,6 +84,7 @@ def evaluate(
 
     env_spec = spec(env)
     run_id = checked_run_id(run_id, resume=resume) or new_run_id()
+    options = environment_options(env_spec, env_arg, sandbox)
     limits = checked_limits(max_turns, token_limit, cost_limit, time_limit)
     asked = {
         "model": model,
@@ -109,7 +111,7 @@ def evaluate(
             env_spec=env_spec,
             tasks=selected,
             agent=one,
-            env_options=environment_options(env_arg),
+            env_options=options,
             epochs=epochs,
             seed=seed,
             limits=limits,

@@ -1,11 +1,13 @@
 """Options that several commands share."""
 
+import inspect
 import json
 from typing import Annotated
 
 import typer
 
 from agentgym.errors import UsageError
+from agentgym.registry import EnvSpec
 from agentgym.types import Json
 
 EnvArgs = Annotated[
@@ -15,6 +17,14 @@ EnvArgs = Annotated[
         "-E",
         metavar="NAME=VALUE",
         help="An option of the environment; JSON where it is JSON, else text. May be repeated.",
+    ),
+]
+SandboxOption = Annotated[
+    str | None,
+    typer.Option(
+        "--sandbox",
+        metavar="NAME",
+        help="What the environment runs in, such as docker or bubblewrap: -E sandbox=NAME.",
     ),
 ]
 StoreOption = Annotated[
@@ -28,11 +38,18 @@ StoreOption = Annotated[
 ]
 
 
-def environment_options(pairs: list[str] | None) -> dict[str, Json]:
-    """Parse NAME=VALUE pairs.
+def environment_options(
+    env_spec: EnvSpec, pairs: list[str] | None, sandbox: str | None
+) -> dict[str, Json]:
+    """Return an environment's options.
+
+    Args:
+        env_spec: The environment.
+        pairs: NAME=VALUE each.
+        sandbox: The option of that name, which the environment may not have.
 
     Raises:
-        UsageError: A pair has no `=`.
+        UsageError: A pair has no `=`, or there is no sandbox to choose.
     """
     options: dict[str, Json] = {}
     for pair in pairs or ():
@@ -43,4 +60,10 @@ def environment_options(pairs: list[str] | None) -> dict[str, Json]:
             options[name.replace("-", "_")] = json.loads(value)
         except json.JSONDecodeError:
             options[name.replace("-", "_")] = value
+    if sandbox is not None:
+        if "sandbox" not in inspect.signature(env_spec.environment_type()).parameters:
+            raise UsageError(
+                f"{env_spec.name!r} lets no sandbox be chosen.", remedy="Leave --sandbox out."
+            )
+        options["sandbox"] = sandbox
     return options

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentgym.cli.options import EnvArgs, StoreOption, environment_options
+from agentgym.cli.options import EnvArgs, SandboxOption, StoreOption, environment_options
 from agentgym.cli.output import JsonFlag, print_json, print_table, print_text
 from agentgym.errors import UnknownNameError
+from agentgym.registry import spec
 from agentgym.types import Json
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ def replay(
     tasks: Annotated[
         str | None, typer.Option(help="Where its tasks are now, if they have moved.")
     ] = None,
+    sandbox: SandboxOption = None,
     env_arg: EnvArgs = None,
     store: StoreOption = None,
     as_json: JsonFlag = False,
@@ -120,7 +122,7 @@ def replay(
         for unknown in set(task or ()).difference(record.task_ids):
             raise UnknownNameError("task", unknown, record.task_ids)
         chosen = (t for t in opened.trajectories(run) if not task or t.key.task_id in task)
-        options = environment_options(env_arg)
+        options = environment_options(spec(record.env), env_arg, sandbox)
         done = asyncio.run(
             _until_difference(replay_run(record, chosen, tasks=tasks, env_options=options))
         )

@@ -67,7 +67,7 @@ class Cgroup:
     async def remove(self, *, patience: float = 10.0) -> bool:
         """Kill what is in it and remove it; return whether that was done within some seconds."""
         end = asyncio.get_running_loop().time() + patience
-        while not self._removed():
+        while not self.discard():
             if asyncio.get_running_loop().time() > end:
                 return False
             self.kill()
@@ -76,7 +76,8 @@ class Cgroup:
             await asyncio.sleep(_RETRY_S)
         return True
 
-    def _removed(self) -> bool:
+    def discard(self) -> bool:
+        """Remove it where nothing runs in it; return whether it is gone."""
         for folder in self._distinct():
             try:
                 folder.rmdir()
@@ -133,7 +134,7 @@ class CgroupHome(NamedTuple):
                 if controller in group._folders and (name not in _SWAP or path.exists()):
                     path.write_text(value, "ascii")
         except OSError:
-            group._removed()
+            group.discard()
             raise
         return group
 
@@ -172,7 +173,7 @@ class CgroupHome(NamedTuple):
             if self.version == 2:
                 enabled = " ".join(f"+{name}" for name in self.parents)
                 (self.parents["memory"] / "cgroup.subtree_control").write_text(enabled, "ascii")
-            return self.make(new_id(), memory=64 * MIB, pids=16, cpus=1)._removed()
+            return self.make(new_id(), memory=64 * MIB, pids=16, cpus=1).discard()
         except OSError:
             return False
 

@@ -115,7 +115,7 @@ class Request:
             if not self._answer.done():
                 self._answer.set_result(int(wire.U64.unpack(payload)[0]))
             return not self.stays_open
-        elif kind is Kind.FAIL:
+        if kind is Kind.FAIL:
             self._fail(self._error(*wire.FAIL_FIELDS.unpack(payload)))
         else:
             raise WireError(f"{kind.name} in answer to a plain request")

@@ -45,6 +45,7 @@ class GuestSandbox(Sandbox):
         folders: The writable folders, which snapshots hold.
         base_env: Variables of every command, under the spec's; such as an image's own.
         cwd: Where commands start and what `HOME` names; the spec's by default.
+        user: Whose commands and files are; the spec's by default.
 
     Attributes:
         egress_log: What was tried to be reached, the latest attempts.
@@ -60,10 +61,12 @@ class GuestSandbox(Sandbox):
         folders: Sequence[str],
         base_env: Mapping[str, str] | None = None,
         cwd: str | None = None,
+        user: str | None = None,
     ) -> None:
         self.spec = spec
         self.id = identity
         self.cwd = cwd or spec.cwd
+        self.user = user or spec.user
         self._guest = channel
         self._backend = backend
         self._folders = tuple(folders)
@@ -198,7 +201,7 @@ class GuestSandbox(Sandbox):
             parent = path.rstrip("/").rpartition("/")[0]
             if parent:
                 await self.make_dir(parent)
-            request = self._unpack(self.spec.user, [path], clear=False)
+            request = self._unpack(self.user, [path], clear=False)
             while chunk := await asyncio.to_thread(archive.read, _CHUNK):
                 await request.feed(chunk)
             request.end_input()
@@ -207,7 +210,7 @@ class GuestSandbox(Sandbox):
     async def download(self, path: str, target: Path) -> None:
         """See `Sandbox.download`."""
         with tempfile.SpooledTemporaryFile(_SPOOL) as archive:
-            payload = requests.on_paths(self.spec.user, [path])
+            payload = requests.on_paths(self.user, [path])
             request = self._request(
                 Kind.PACK, payload, path=path, limit=MAX_ARCHIVE, sink=archive.write
             )
@@ -320,11 +323,11 @@ class GuestSandbox(Sandbox):
         return Execution(self._guest, payload, timeout=seconds, limit=limit, sink=sink)
 
     def _path(self, path: str, *numbers: bytes) -> bytes:
-        return requests.on_path(self.spec.user, path, *numbers)
+        return requests.on_path(self.user, path, *numbers)
 
     def _user(self, user: str | None) -> str:
         if user is None or user == self.spec.user:
-            return self.spec.user
+            return self.user
         if not self._backend.users or not user:
             raise UsageError(
                 f"A {self._backend.name} sandbox has one user, {self.spec.user}.",

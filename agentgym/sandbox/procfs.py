@@ -34,7 +34,15 @@ def environment_of(pid: int) -> Sequence[str]:
     return _words(_read(pid, "environ"))
 
 
-def owner_uid(pid: int) -> int | None:
+def is_nested(pid: int) -> bool:
+    """Whether a process is in a process namespace within this one, or gone."""
+    for line in _read(pid, "status").splitlines():
+        if line.startswith(b"NSpid:"):
+            return len(line.split()) > 2
+    return True
+
+
+def uid_of(pid: int) -> int | None:
     """Return whose a process is, or None where it is gone."""
     try:
         return Path(f"/proc/{pid}").stat().st_uid

@@ -30,7 +30,7 @@ EVAL = ("eval", "sql", "--agent", "oracle", "--limit", "1")
 LLM = ("eval", "sql", "--model", "m", "--base-url", "http://127.0.0.1:1/v1")
 
 EVALUATIONS = {
-    "environment": (("eval", "sqll", "--agent", "oracle"), "Did you mean 'sql'?"),
+    "environment": (("eval", "sqll", "--agent", "oracle"), "Did you mean 'sql'"),
     "agent": (("eval", "sql", "--agent", "orcle"), "Did you mean 'oracle'?"),
     "agent with an argument": (("eval", "sql", "--agent", "null:3"), "Unknown agent 'null:3'"),
     "no agent": (("eval", "sql"), "Add --agent oracle, or --model NAME."),
@@ -57,6 +57,11 @@ EVALUATIONS = {
     "database server": (
         (*EVAL, "-E", "url=postgresql://me:hunter22@127.0.0.1:1/x"),
         "Give the URL of a running server",
+    ),
+    "sandbox where there is none": ((*EVAL, "--sandbox", "docker"), "Leave --sandbox out."),
+    "sandbox": (
+        ("eval", "shell", "--agent", "oracle", "--sandbox", "bubblewarp"),
+        "Did you mean 'bubblewrap'?",
     ),
     "limit": ((*EVAL[:-1], "0"), "Give 1 or more."),
     "negative limit": ((*EVAL[:-1], "-1"), "Give 1 or more."),

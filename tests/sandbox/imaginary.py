@@ -59,8 +59,9 @@ class ImaginaryBackend(SandboxBackend):
 
     async def start(self, spec: SandboxSpec) -> Sandbox:
         self.started.append(spec)
+        identity = f"sandbox-{len(self.started)}"
         await self.hold("start", spec, None)
-        sandbox = ImaginarySandbox(self, spec, f"sandbox-{len(self.started)}")
+        sandbox = ImaginarySandbox(self, spec, identity)
         self.alive.add(sandbox)
         return sandbox
 

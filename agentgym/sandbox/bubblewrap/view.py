@@ -6,7 +6,7 @@ and of /etc only what `_ETC_FILES` and `_ETC_FOLDERS` name.
 """
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -30,17 +30,6 @@ _ETC_FOLDERS = (
     "pki/tls/certs",
     "ssl/certs",
 )
-_OWN = {
-    "group": f"root:x:0:\n{USER}:x:1000:\nnogroup:x:65534:\n",
-    "hostname": f"{HOSTNAME}\n",
-    "hosts": f"127.0.0.1 localhost {HOSTNAME}\n::1 localhost\n",
-    "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
-    "passwd": (
-        "root:x:0:0:root:/:/bin/false\n"
-        f"{USER}:x:1000:1000::{WORK}:/bin/bash\n"
-        "nobody:x:65534:65534:nobody:/:/bin/false\n"
-    ),
-}
 
 
 class Arguments:
@@ -70,8 +59,13 @@ class Arguments:
         self.add("--perms", "0444", "--file", str(self.keep(descriptor)), path)
 
 
-def host_view(arguments: Arguments) -> None:
-    """Show the host's programs, and as little else of it as they run with."""
+def host_view(arguments: Arguments, uid: int) -> None:
+    """Show the host's programs, and as little else of it as they run with.
+
+    Args:
+        arguments: Are added to.
+        uid: The user inside.
+    """
     arguments.add("--ro-bind", "/usr", "/usr")
     for name in _SYSTEM:
         _show(arguments, Path("/", name), f"/{name}")
@@ -83,7 +77,7 @@ def host_view(arguments: Arguments) -> None:
     for pattern in _ETC_FOLDERS:
         for path in sorted(Path("/etc").glob(pattern)):
             arguments.add("--ro-bind", path, path)
-    for name, content in _OWN.items():
+    for name, content in _own_files(uid):
         arguments.file(_in_memory(content.encode()), f"/etc/{name}")
     arguments.add("--symlink", "../usr/lib/os-release", "/etc/os-release")
     arguments.add("--symlink", "/proc/mounts", "/etc/mtab")
@@ -111,6 +105,19 @@ def close_view(arguments: Arguments) -> None:
     for folder in FOLDERS:
         arguments.add("--dir", folder)
     arguments.add("--remount-ro", "/dev", "--remount-ro", "/")
+
+
+def _own_files(uid: int) -> Iterator[tuple[str, str]]:
+    yield "group", f"root:x:0:\n{USER}:x:{uid}:\nnogroup:x:65534:\n"
+    yield "hostname", f"{HOSTNAME}\n"
+    yield "hosts", f"127.0.0.1 localhost {HOSTNAME}\n::1 localhost\n"
+    yield "nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"
+    yield (
+        "passwd",
+        "root:x:0:0:root:/:/bin/false\n"
+        f"{USER}:x:{uid}:{uid}::{WORK}:/bin/bash\n"
+        "nobody:x:65534:65534:nobody:/:/bin/false\n",
+    )
 
 
 def _show_all(arguments: Arguments, folder: Path, path: str, *, without: Collection[str]) -> None:

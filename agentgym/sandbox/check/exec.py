@@ -229,7 +229,9 @@ async def duration(ctx: Context) -> None:
     before = loop.time()
     found = await ctx.sandbox.exec(["sleep", "0.2"])
     waited = loop.time() - before
-    holds(0.19 <= found.duration <= waited + 0.01, f"between 0.2 and {waited:.3f} s", found.duration)
+    holds(
+        0.19 <= found.duration <= waited + 0.01, f"between 0.2 and {waited:.3f} s", found.duration
+    )
 
 
 @check("exec")

@@ -76,7 +76,9 @@ async def wrong_sort(ctx: Context) -> None:
     await error_of("writing to a folder", box.write_file(f"{work}/folder", "x"), "EISDIR", "EINVAL")
     await error_of("listing a file", box.list_dir(f"{work}/file"), "ENOTDIR")
     await error_of("a path through a file", box.read_file(f"{work}/file/x"), "ENOTDIR")
-    await error_of("writing below a file", box.write_file(f"{work}/file/x", ""), "ENOTDIR", "EEXIST")
+    await error_of(
+        "writing below a file", box.write_file(f"{work}/file/x", ""), "ENOTDIR", "EEXIST"
+    )
     await error_of("a folder over a file", box.make_dir(f"{work}/file"), "EEXIST", "ENOTDIR")
     same("the file afterwards", await box.read_file(f"{work}/file"), b"x")
 
@@ -91,7 +93,13 @@ async def forbidden(ctx: Context) -> None:
     await error_of("a file in a locked folder", box.write_file(f"{work}/locked/x", ""), "EACCES")
     await error_of("a folder in a locked one", box.make_dir(f"{work}/locked/x"), "EACCES")
     denied = ("EACCES", "EPERM", "EROFS")
-    for path in ("/etc/passwd", "/usr/bin/new", "/new", "/etc/new/deep", "/proc/sys/kernel/hostname"):
+    for path in (
+        "/etc/passwd",
+        "/usr/bin/new",
+        "/new",
+        "/etc/new/deep",
+        "/proc/sys/kernel/hostname",
+    ):
         await error_of(f"writing {path}", box.write_file(path, "x"), *denied)
     await error_of("removing /etc/passwd", box.remove("/etc/passwd"), *denied)
     await error_of("removing /usr", box.remove("/usr"), *denied)
@@ -155,7 +163,11 @@ async def listing(ctx: Context) -> None:
     same("a link", (stat.S_ISLNK(found["c"].mode), found["c"].target), (True, "/no/where"))
     same("no link's target", found["a"].target, "")
     one = await ctx.sandbox.stat(f"{work}/c")
-    same("`stat` of a link", (one.name, one.mode, one.target), (f"{work}/c", found["c"].mode, "/no/where"))
+    same(
+        "`stat` of a link",
+        (one.name, one.mode, one.target),
+        (f"{work}/c", found["c"].mode, "/no/where"),
+    )
     same("an empty folder", await ctx.sandbox.list_dir(f"{work}/b"), [])
 
 
@@ -181,7 +193,11 @@ async def folders(ctx: Context) -> None:
     same("its mode", oct((await ctx.sandbox.stat(f"{work}/a/b/c")).mode), oct(stat.S_IFDIR | 0o700))
     await ctx.sandbox.write_file(f"{work}/a/b/c/file", "x")
     await ctx.sandbox.make_dir(f"{work}/a/b/c", mode=0o755)
-    same("its mode after a second call", (await ctx.sandbox.stat(f"{work}/a/b/c")).mode & 0o777, 0o700)
+    same(
+        "its mode after a second call",
+        (await ctx.sandbox.stat(f"{work}/a/b/c")).mode & 0o777,
+        0o700,
+    )
     same("what is in it", await ctx.sandbox.read_file(f"{work}/a/b/c/file"), b"x")
 
 
@@ -194,7 +210,9 @@ async def removal(ctx: Context) -> None:
         f"cd {work}; mkdir kept; echo x > kept/file; mkdir -p d/locked/in; ln -s ../kept d/link;"
         f"ln -s {work}/kept d/locked/in/link; ln -s kept link; touch d/locked/f; chmod 0 d/locked",
     )
-    deep = "import os, sys; os.chdir(sys.argv[1])\nfor _ in range(5000): os.mkdir('d'); os.chdir('d')"
+    deep = (
+        "import os, sys; os.chdir(sys.argv[1])\nfor _ in range(5000): os.mkdir('d'); os.chdir('d')"
+    )
     same("a deep tree", (await python(box, deep, f"{work}/d")).exit_code, 0)
     await box.remove(f"{work}/d")
     await box.remove(f"{work}/link")
@@ -206,7 +224,9 @@ async def removal(ctx: Context) -> None:
 async def links_and_dots(ctx: Context) -> None:
     """File calls go through links as the user's own would, and `..` is taken by its words."""
     work, box = await home(ctx.sandbox), ctx.sandbox
-    await succeeds(box, f"cd {work}; mkdir -p real/in; echo x > real/f; ln -s real/in way; ln -s way/../f f")
+    await succeeds(
+        box, f"cd {work}; mkdir -p real/in; echo x > real/f; ln -s real/in way; ln -s way/../f f"
+    )
     await box.write_file(f"{work}/way/new", "y")
     same("a file through a link", await box.read_file(f"{work}/real/in/new"), b"y")
     same("a link to a file", await box.read_file(f"{work}/f"), b"x\n")

@@ -68,8 +68,7 @@ class CheckReport(NamedTuple):
             "not_applicable": self.not_applicable,
             "seconds": round(self.seconds, 3),
             "results": [
-                {**result._asdict(), "seconds": round(result.seconds, 4)}
-                for result in self.results
+                {**result._asdict(), "seconds": round(result.seconds, 4)} for result in self.results
             ],
         }
 

@@ -36,7 +36,9 @@ async def no_input(ctx: Context) -> None:
     """Without input a command reads its end at once."""
     for stdin in (None, b"", ""):
         found = await ctx.sandbox.exec(["cat"], stdin=stdin, timeout=10)
-        same(f"the end of `cat` with stdin={stdin!r}", (found.stdout, found.timed_out), (b"", False))
+        same(
+            f"the end of `cat` with stdin={stdin!r}", (found.stdout, found.timed_out), (b"", False)
+        )
 
 
 @check("streams")
@@ -93,7 +95,9 @@ async def default_output_limit(ctx: Context) -> None:
 @check("streams")
 async def as_it_is_written(ctx: Context) -> None:
     """Output is seen while the command runs, and input can be written in answer to it."""
-    process = await ctx.sandbox.start("echo ready; read line; echo got $line; read line; echo $line")
+    process = await ctx.sandbox.start(
+        "echo ready; read line; echo got $line; read line; echo $line"
+    )
     chunks = aiter(process)
     same("the first output", await anext(chunks), ("stdout", b"ready\n"))
     await process.write(b"one\n")
@@ -110,10 +114,7 @@ async def as_it_is_written(ctx: Context) -> None:
 @check("streams")
 async def iterated_whole(ctx: Context) -> None:
     """Iterating yields both streams by name, whole and in their order."""
-    program = (
-        "import sys\nfor n in range(5000):\n"
-        "    print(n)\n    print(-n, file=sys.stderr)\n"
-    )
+    program = "import sys\nfor n in range(5000):\n    print(n)\n    print(-n, file=sys.stderr)\n"
     process = await ctx.sandbox.start([*PYTHON, program], stdin=b"")
     seen = {"stdout": b"", "stderr": b""}
     async for name, chunk in process:

@@ -157,7 +157,9 @@ async def thousand_files(ctx: Context) -> None:
     path = f"{await home(ctx.sandbox)}/copy"
     await ctx.sandbox.upload(top, path)
     await ctx.sandbox.download(path, ctx.folder / "back")
-    holds(await asyncio.to_thread(tree, ctx.folder / "back") == wanted, "the same folder", "another")
+    holds(
+        await asyncio.to_thread(tree, ctx.folder / "back") == wanted, "the same folder", "another"
+    )
 
 
 @check("transfer")
@@ -208,10 +210,18 @@ async def times(ctx: Context) -> None:
     copy = f"{await home(ctx.sandbox)}/copy"
     await ctx.sandbox.upload(top, copy)
     for inner in ("", "/folder", "/folder/file"):
-        same(f"the time of copy{inner}", int((await ctx.sandbox.stat(copy + inner)).mtime), 1_111_111_111)
+        same(
+            f"the time of copy{inner}",
+            int((await ctx.sandbox.stat(copy + inner)).mtime),
+            1_111_111_111,
+        )
     await ctx.sandbox.download(copy, ctx.folder / "back")
     for inner in ("", "folder", "folder/file"):
-        same(f"the time of back/{inner}", int((ctx.folder / "back" / inner).stat().st_mtime), 1_111_111_111)
+        same(
+            f"the time of back/{inner}",
+            int((ctx.folder / "back" / inner).stat().st_mtime),
+            1_111_111_111,
+        )
 
 
 @check("transfer")

@@ -3,8 +3,8 @@
 import asyncio
 import io
 import json
-from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from agentgym.errors import MissingExtraError, SandboxUnavailableError
@@ -21,18 +21,18 @@ _ANSWER_S = 120.0
 _TAIL = 2000
 
 
-class EngineError(Exception):
+class EngineError(SandboxUnavailableError):
     """The engine refused a request, or did not answer.
 
     Attributes:
         status: The HTTP status; 0 where there is none.
-        message: What the engine said, one line.
+        said: What the engine said, one line.
     """
 
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, status: int, said: str) -> None:
+        super().__init__(f"The Docker engine refused: {said}.")
         self.status = status
-        self.message = message
+        self.said = said
 
 
 class Engine:
@@ -89,7 +89,8 @@ class Engine:
 
     async def container(self, name: str) -> JsonObject | None:
         """Return what a container is, or None where there is none of that name."""
-        return await _found(self._container(name).show())
+        found: JsonObject | None = await _found(self._container(name).show())
+        return found
 
     async def containers(self, label: str | None = None) -> list[JsonObject]:
         """Return the containers, running or not, in brief.
@@ -119,27 +120,27 @@ class Engine:
         Args:
             name: The container's; it may be yet to start.
         """
-        async with AsyncExitStack() as stack:
-            with _refusals():
-                attached = self._container(name).attach(stdout=True, stderr=True)
-                stream = await stack.enter_async_context(attached)
+        stream = self._container(name).attach(stdout=True, stderr=True)
+        with _refusals():
+            await stream.__aenter__()
 
-            async def read() -> bytes:
-                tail = b""
-                while (message := await stream.read_out()) is not None:
-                    tail = (tail + message.data)[-_TAIL:]
-                return tail
+        async def read() -> bytes:
+            tail = b""
+            while (message := await stream.read_out()) is not None:
+                tail = (tail + message.data)[-_TAIL:]
+            return tail
 
-            reading = asyncio.create_task(read())
-            try:
-                yield reading
-            finally:
-                reading.cancel()
-                await asyncio.wait([reading])
+        reading = asyncio.create_task(read())
+        try:
+            yield reading
+        finally:
+            reading.cancel()
+            await asyncio.wait((reading,))
+            await stream.close()
 
     async def events(
         self, name: str, actions: tuple[str, ...], *, since: float
-    ) -> AsyncIterator[JsonObject]:
+    ) -> AsyncGenerator[JsonObject]:
         """Yield what has happened to a container since a time, and what goes on to happen.
 
         Args:
@@ -149,7 +150,7 @@ class Engine:
         """
         from aiodocker.events import DockerEvents
 
-        events = DockerEvents(self._docker)
+        events: Any = DockerEvents(self._docker)  # type: ignore[no-untyped-call]
         filters = json.dumps({"container": [name], "event": list(actions)})
         with _refusals():
             news = events.subscribe(since=f"{since:.6f}", filters=filters)
@@ -166,7 +167,8 @@ class Engine:
 
     async def image(self, name: str) -> JsonObject | None:
         """Return what an image is, or None where it is not on this machine."""
-        return await _found(self._docker.images.inspect(name))
+        found: JsonObject | None = await _found(self._docker.images.inspect(name))
+        return found
 
     async def images(self, **filters: str) -> list[JsonObject]:
         """Return the images that match every filter in brief, without the layers between."""
@@ -190,7 +192,7 @@ class Engine:
         tag: str,
         arguments: Mapping[str, str],
         labels: Mapping[str, str],
-    ) -> AsyncIterator[str]:
+    ) -> AsyncGenerator[str]:
         """Build an image and yield the lines of the output.
 
         Args:

@@ -36,9 +36,14 @@ class Image(NamedTuple):
     volumes: tuple[str, ...]
 
 
+def users_folders(image: Image) -> tuple[str, ...]:
+    """Return the folders that belong to the user: the work folder and what the image declares."""
+    return tuple(dict.fromkeys((WORK, *image.volumes)))
+
+
 def writable_folders(image: Image) -> tuple[str, ...]:
     """Return the folders a sandbox can write to, each of a size of its own."""
-    return tuple(dict.fromkeys((WORK, *_SHARED, *image.volumes)))
+    return tuple(dict.fromkeys((*users_folders(image), *_SHARED)))
 
 
 def container_config(

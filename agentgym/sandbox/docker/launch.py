@@ -51,7 +51,7 @@ async def launch(
                 connection = await _first_connection(engine, name, listener, since)
             channel = await GuestChannel.over(connection, timeout=seconds)
     except EngineError as error:
-        raise SandboxStartError(f"The Docker engine made no sandbox: {error.message}.") from error
+        raise SandboxStartError(f"The Docker engine made no sandbox: {error.said}.") from error
     except (SandboxLostError, SandboxTimeoutError, SandboxTransportError) as error:
         raise SandboxStartError(f"The sandbox's guest did not greet: {error}") from error
     except TimeoutError as error:
@@ -96,7 +96,7 @@ async def ending(engine: Engine, name: str, *, since: float) -> str:
         async with asyncio.timeout(_ENDING_S), aclosing(events):
             return await _told(events)
     except EngineError as error:
-        return f"The Docker engine does not say why: {error.message}."
+        return f"The Docker engine does not say why: {error.said}."
     except TimeoutError:
         return "The Docker engine does not know why."
 

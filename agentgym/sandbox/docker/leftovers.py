@@ -1,14 +1,13 @@
 """What sandboxes and builds have put on this machine, and the removal of what nobody owns."""
 
+import asyncio
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from agentgym.sandbox.base import SandboxInfo
 from agentgym.sandbox.docker.engine import Engine, EngineError
 from agentgym.sandbox.docker.hardening import GUEST, HOSTS, SOCKET
-from agentgym.sandbox.owner import Owner, dead_scratch, owner_of, remove_scratch
+from agentgym.sandbox.owner import Owner, dead_scratch, owner_of, remove_scratch, scratch_root
 
 BACKEND = "docker"
 # A container also has its image's labels, so those of sandboxes and of images are not the same:
@@ -42,26 +41,25 @@ def sandbox_labels(identity: str, image: str, run_id: str) -> dict[str, str]:
 
 async def everything(engine: Engine) -> list[SandboxInfo]:
     """Return all sandboxes and builds of this engine, and the folders of dead processes."""
-    found = [_sandbox(container) for container in await engine.containers(SANDBOX)]
-    found += [_build(container) for container in await _builds(engine)]
-    found += [_unfinished(image) for image in await _dangling(engine)]
-    return [*filter(None, found), *_folders()]
+    found = [_sandbox(item) for item in await engine.containers(SANDBOX)]
+    found += [_build(item, "build") for item in await engine.containers(BUILDER)]
+    images = await engine.images(dangling="true", label=BUILDER)
+    found += [_build(item, "image") for item in images]
+    return [*filter(None, found), *await asyncio.to_thread(lambda: [*_folders()])]
 
 
 async def reap(engine: Engine) -> list[SandboxInfo]:
     """Remove what dead processes have left, and return it."""
-    reaped = []
-    for info in await everything(engine):
-        if info.alive:
-            continue
-        if info.what == "folder":
-            remove_scratch(Path(info.detail))
-        elif info.what == "image":
-            with suppress(EngineError):  # a container uses it; it goes when that has gone
-                await engine.remove_image(info.id)
-        else:
+    reaped = [info for info in await everything(engine) if not info.alive]
+    for info in reaped:
+        if info.what == "sandbox":
+            await engine.remove(container_name(info.id))
+        elif info.what == "build":
             await engine.remove(info.id)
-        reaped.append(info)
+        elif info.what == "image":
+            await remove_unused(engine, info.id)
+        else:
+            await asyncio.to_thread(remove_scratch, scratch_root() / info.id)
     return reaped
 
 
@@ -76,16 +74,18 @@ async def discard_build(engine: Engine, builder: str) -> None:
     for container in await engine.containers(label):
         await engine.remove(container["Id"])
     for image in await engine.images(dangling="true", label=label):
-        await engine.remove_image(image["Id"])
+        await remove_unused(engine, image["Id"])
 
 
-async def _builds(engine: Engine) -> list[dict[str, Any]]:
-    containers = await engine.containers(BUILDER)
-    return [item for item in containers if KEY not in item["Labels"]]
-
-
-async def _dangling(engine: Engine) -> list[dict[str, Any]]:
-    return await engine.images(dangling="true", label=BUILDER)
+async def remove_unused(engine: Engine, image: str) -> bool:
+    """Remove an image and return whether it is gone; one that a container uses stays."""
+    try:
+        await engine.remove_image(image)
+    except EngineError as error:
+        if error.status != 409:
+            raise
+        return False
+    return True
 
 
 def _sandbox(container: Mapping[str, Any]) -> SandboxInfo | None:
@@ -94,12 +94,25 @@ def _sandbox(container: Mapping[str, Any]) -> SandboxInfo | None:
     if owner is None:
         return None
     detail = f"{labels.get(IMAGE, '')}, {container['Status']}"
-    return SandboxInfo(
-        container_name(labels[SANDBOX]),
-        BACKEND,
-        labels.get(RUN, ""),
-        owner.pid,
-        owner.alive(),
-        "sandbox",
-        detail,
-    )
+    run = labels.get(RUN, "")
+    return SandboxInfo(labels[SANDBOX], BACKEND, run, owner.pid, owner.alive(), "sandbox", detail)
+
+
+def _build(item: Mapping[str, Any], what: str) -> SandboxInfo | None:
+    labels = item["Labels"]
+    owner = owner_of(labels[BUILDER])
+    finished = what == "build" and KEY in labels
+    if owner is None or finished:
+        return None
+    detail = f"recipe {labels.get(RECIPE, '')}"
+    return SandboxInfo(item["Id"], BACKEND, "", owner.pid, owner.alive(), what, detail)
+
+
+def _folders() -> Iterator[SandboxInfo]:
+    for folder in dead_scratch():
+        owner = owner_of(folder.name)
+        # Other backends' folders may hold mounts, which are theirs to undo.
+        ours = {path.name for path in folder.iterdir()} <= {GUEST, HOSTS, SOCKET}
+        if owner is not None and ours:
+            detail = str(folder)
+            yield SandboxInfo(folder.name, BACKEND, "", owner.pid, False, "folder", detail)

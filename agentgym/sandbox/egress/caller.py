@@ -60,6 +60,7 @@ class Caller:
         self._max_header = max_header
         self._heard_end = False
         self._said_end = False
+        self._wants_body = True
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=max_header)
 
     async def read(self) -> bytes:
@@ -118,6 +119,7 @@ class Caller:
             raise DroppedError
         if size - len(self._http.trailing_data[0]) > self._max_header:
             raise ProxyError(431, "the request's headers are too long")
+        self._wants_body = event.method != b"HEAD"
         return event
 
     async def body_part(self) -> bytes:
@@ -173,7 +175,7 @@ class Caller:
             ("Connection", "close"),
         ]
         await self.send(h11.Response(status_code=status, headers=headers, reason=line))
-        await self.send(h11.Data(data=body))
+        await self.send(h11.Data(data=body if self._wants_body else b""))
         await self.send(h11.EndOfMessage())
         return True
 

@@ -14,7 +14,7 @@ from agentgym.sandbox.egress.attempt import Attempt, ProxyError, Verdict
 from agentgym.sandbox.egress.caller import MAX_REASON, Caller, DroppedError, Stream
 from agentgym.sandbox.egress.forward import forward, outgoing_request, target_of
 from agentgym.sandbox.egress.hosts import Endpoint, Host
-from agentgym.sandbox.egress.tunnel import tunnel
+from agentgym.sandbox.egress.tunnel import together, tunnel
 from agentgym.sandbox.egress.upstream import Resolver, SystemResolver, Upstream
 
 _MAX_METHOD = 32
@@ -105,17 +105,15 @@ class Egress:
     async def _attend(self, visit: "_Visit", caller: Caller) -> None:
         limits = self._limits
         try:
-            await self._carry_out(visit, caller)
+            upstream = await self._carry_out(visit, caller)
         except ProxyError as error:
             visit.end(error)
             if await caller.tell(error.status, error.reason):
                 await caller.finish(limits.linger_s)
         else:
-            await caller.finish(limits.idle_s)
-            if visit.upstream is not None:
-                await visit.upstream.finish(limits.linger_s)
+            await together(caller.finish(limits.idle_s), upstream.finish(limits.linger_s))
 
-    async def _carry_out(self, visit: "_Visit", caller: Caller) -> None:
+    async def _carry_out(self, visit: "_Visit", caller: Caller) -> Upstream:
         limits = self._limits
         if self._open > limits.connections:
             raise ProxyError(503, "too many connections at once")
@@ -125,17 +123,16 @@ class Egress:
         if not self._allowlist.allows(visit.endpoint):
             raise ProxyError(403, f"{visit.endpoint} is not on the allowlist")
         visit.verdict = "allowed"
-        visit.upstream = await Upstream.connect(
+        upstream = visit.upstream = await Upstream.connect(
             visit.endpoint, self._allowlist, self._resolve, timeout=limits.connect_s
         )
         if request.method == b"CONNECT":
             await caller.send(h11.Response(status_code=200, headers=[], reason=b"Connected"))
-            await tunnel(caller, visit.upstream, idle=limits.idle_s)
+            await tunnel(caller, upstream, idle=limits.idle_s)
         else:
             outgoing = outgoing_request(request, visit.endpoint, path)
-            await forward(
-                caller, outgoing, visit.upstream, idle=limits.idle_s, max_header=limits.header
-            )
+            await forward(caller, outgoing, upstream, idle=limits.idle_s, max_header=limits.header)
+        return upstream
 
     async def _request(self, caller: Caller) -> h11.Request:
         seconds = self._limits.request_s

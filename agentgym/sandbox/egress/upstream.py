@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+import struct
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -17,6 +18,7 @@ Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 """Returns a name's addresses, best first; raises OSError where it has none."""
 
 CHUNK = 1 << 16
+_RESET = struct.pack("ii", 1, 0)  # close without waiting: the connection is reset
 _MAX_ADDRESSES = 8
 _LOOKUPS_AT_ONCE = 4
 
@@ -137,7 +139,13 @@ class Upstream:
         self.abort()
 
     def abort(self) -> None:
-        """Drop the connection; afterwards nothing of it is left."""
+        """Drop the connection; one that is not closed is reset.
+
+        An end would let the host take half of what was meant for the whole.
+        """
+        if not self._writer.is_closing():
+            connection = self._writer.get_extra_info("socket")
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         self._writer.transport.abort()
 
 

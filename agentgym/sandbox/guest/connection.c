@@ -1,10 +1,10 @@
 /* The connection to the host: whole frames in, a queue of frames out. */
+#include "guest.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-
-#include "guest.h"
 
 #define READ_SIZE (64u << 10)
 #define OUTPUT_HIGH (1u << 20) /* above this nothing more is produced */

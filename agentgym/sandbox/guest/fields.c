@@ -1,8 +1,8 @@
 /* Payloads: fixed little-endian numbers and strings with their length in front. */
+#include "guest.h"
+
 #include <endian.h>
 #include <string.h>
-
-#include "guest.h"
 
 static unsigned char *take(struct fields *fields, size_t size) {
     if ((size_t)(fields->end - fields->at) < size)

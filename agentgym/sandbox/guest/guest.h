@@ -6,6 +6,8 @@
 #ifndef GUEST_H
 #define GUEST_H
 
+#define _GNU_SOURCE
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,6 +32,7 @@ struct buffer { /* bytes start to end of data are in use */
     size_t start, end, capacity;
 };
 void *allocate(size_t size);
+char *copy_string(const char *string);
 void *grow_array(void *array, size_t count, size_t *capacity, size_t item);
 unsigned char *buffer_room(struct buffer *buffer, size_t size);
 void buffer_add(struct buffer *buffer, const void *data, size_t size);
@@ -131,7 +134,7 @@ void act_as_guest(void);
 
 void seccomp_install(void);
 
-/* exec.c, output.c, input.c, launch.c */
+/* exec.c, killing.c, output.c, input.c, launch.c */
 
 struct command;
 struct output {
@@ -142,7 +145,6 @@ struct output {
 };
 struct input {
     struct watch watch;
-    struct command *command;
     struct buffer waiting;
     uint64_t progress_us; /* when the command last took some */
     bool ended;
@@ -162,6 +164,7 @@ struct launch {
     const struct identity *identity;
     const char *directory;
     char **arguments, **environment;
+    pid_t guest;
     int files[5]; /* what becomes descriptors 0 to 4; -1: not there */
 };
 extern struct command *commands;
@@ -173,7 +176,7 @@ uint64_t commands_next_us(void);
 void commands_tick(uint64_t now);
 void output_open(struct output *output, struct command *command, enum kind kind, int fd);
 void output_finish(struct output *output);
-void input_open(struct input *input, struct command *command, int fd);
+void input_open(struct input *input, int fd);
 void input_add(struct input *input, const unsigned char *data, size_t size);
 void input_close(struct input *input);
 bool inputs_clogged(uint64_t now);
@@ -182,12 +185,23 @@ _Noreturn void launch(const struct launch *launch);
 /* processes.c */
 
 void processes_open(void);
-void spawn_score(bool commands);
 size_t signal_tree(pid_t root, int number, bool only_running);
-size_t kill_everything(bool *all_gone);
-size_t reap(bool *none_left);
+bool signal_child(pid_t pid, int number);
+
+/* reaper.c */
+
+void reaper_open(void);
+void score_open(void);
+pid_t spawn(void);
+uint64_t kill_everything(bool *all_gone);
 
 /* files.c, content.c, listing.c */
+
+#define ENTRY_SIZE (36 + 2 * 4096) /* its numbers and two paths */
+bool act_for(uint32_t id, const char *user);
+size_t put_entry(unsigned char *at, int folder, const char *file, const char *name);
+int make_parents(char *path);
+int write_all(int fd, const unsigned char *data, size_t size);
 
 void stat_request(uint32_t id, struct fields *fields);
 void make_dir_request(uint32_t id, struct fields *fields);
@@ -195,7 +209,68 @@ void remove_request(uint32_t id, struct fields *fields);
 void read_request(uint32_t id, struct fields *fields);
 void write_request(uint32_t id, struct fields *fields);
 void list_request(uint32_t id, struct fields *fields);
-int make_parents(char *path);
-int write_all(int fd, const unsigned char *data, size_t size);
+
+/* walk.c: through folders, never through a symbolic link, with one descriptor however deep */
+
+struct level {
+    char *name; /* in the folder above; NULL at the top */
+    dev_t device;
+    ino_t inode;
+    char **names; /* what is in it, where it was listed */
+    size_t count, next;
+    struct metadata *metadata; /* what is to be set when it is left, or NULL */
+};
+struct walk {
+    int fd;          /* the folder at hand, the last of the levels; -1: none */
+    bool one_device; /* what is mounted below the top is left alone */
+    struct level *levels;
+    size_t depth, capacity;
+};
+int walk_begin(struct walk *walk, int fd);
+int walk_down(struct walk *walk, const char *name, int flags);
+int walk_up(struct walk *walk);
+int walk_list(struct walk *walk);
+const char *walk_next(struct walk *walk);
+void walk_end(struct walk *walk);
+struct level *walk_level(struct walk *walk);
+int open_above(const char *path, bool follow, const char **last);
+bool is_dots(const char *name);
+
+/* tar.c: the headers of GNU tar archives */
+
+#define TAR_BLOCK 512u
+struct metadata {
+    uint32_t uid, gid, mode; /* permissions only */
+    int64_t mtime;           /* seconds */
+};
+struct member {
+    char *name, *target; /* of a link; otherwise empty */
+    struct metadata metadata;
+    uint64_t size; /* of its content in the archive */
+    char type;     /* as in the archive: '0' file, '1' hard link, '2' symbolic link, ... */
+};
+enum { TAR_FILE = '0', TAR_HARD = '1', TAR_LINK = '2', TAR_FOLDER = '5', TAR_PIPE = '6' };
+enum { TAR_LONG_NAME = 'L', TAR_LONG_TARGET = 'K' };
+void tar_put(struct buffer *archive, const struct member *member);
+void tar_pad(struct buffer *archive, uint64_t size);
+bool tar_read(const unsigned char *block, struct member *member);
+static inline size_t tar_padding(uint64_t size) {
+    return (size_t)(-size % TAR_BLOCK);
+}
+
+/* removing.c */
+
+int remove_content(int fd);
+int remove_path(int folder, const char *name);
+
+/* pack.c, unpack.c */
+
+void pack_request(uint32_t id, struct fields *fields);
+void unpack_request(uint32_t id, struct fields *fields);
+
+/* streams.c */
+
+void listen_request(uint32_t id, struct fields *fields);
+void stream_frame(uint8_t kind, uint32_t id, const unsigned char *payload, size_t size);
 
 #endif

@@ -41,17 +41,16 @@ bool jobs_none(void) {
     return !first;
 }
 
-/* Let each job produce a piece, as long as the host takes them. Return whether to come back at
- * once for more. A step may end its own job and no other. */
+/* Let each job produce a piece, as long as the host takes them. Return whether there is more. A
+ * step may end its own job and no other. */
 bool jobs_step(void) {
     bool more = false;
     struct job *next;
-    for (struct job *job = first; job && output_has_room(); job = next) {
+    for (struct job *job = first; job; job = next) {
         next = job->next;
-        if (job->type->step) {
+        more |= job->type->step != NULL;
+        if (job->type->step && output_has_room())
             job->type->step(job);
-            more = true;
-        }
     }
     return more;
 }

@@ -3,18 +3,19 @@
  * Sources that produce output sit in an epoll set of their own inside the main one, so that one
  * change rests them all while the host does not take what there is.
  */
+#include "guest.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "guest.h"
-
 #define BATCH 64
+#define CLOGGED_MS 20 /* how soon to look whether commands take their input */
 
 static int sets[2] = {-1, -1};
-static bool bulk_rests;
+static bool bulk_rests, clogged;
 static struct watch bulk_watch;
 static void **garbage;
 static size_t garbage_count, garbage_capacity;
@@ -91,13 +92,12 @@ static void rest_bulk(bool rest) {
 static int timeout_ms(bool producing) {
     if (producing)
         return 0;
-    uint64_t next = commands_next_us();
+    uint64_t next = commands_next_us(), now = next == UINT64_MAX ? 0 : now_us();
+    uint64_t wait = next <= now ? 0 : (next - now + 999) / 1000;
+    if (clogged && wait > CLOGGED_MS)
+        return CLOGGED_MS;
     if (next == UINT64_MAX)
         return -1;
-    uint64_t now = now_us();
-    if (next <= now)
-        return 0;
-    uint64_t wait = (next - now + 999) / 1000;
     return wait > 60000 ? 60000 : (int)wait;
 }
 
@@ -108,11 +108,13 @@ void loop_run(void) {
         if (commands) {
             uint64_t now = now_us();
             commands_tick(now);
-            connection_rest(inputs_clogged(now));
+            clogged = inputs_clogged(now);
         }
-        producing = jobs_step();
+        connection_rest(clogged && commands);
+        bool more = jobs_step();
         connection_flush();
         rest_bulk(!output_has_room());
+        producing = more && output_has_room();
         if (jobs_none())
             connection_trim();
         while (garbage_count)

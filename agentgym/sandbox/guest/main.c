@@ -4,6 +4,8 @@
  *     guest (--connect PATH | --fd N) [--uid N] [--tmpfs PATH:BYTES:INODES:MODE]...
  *           [--nofile N] [--nproc N] [--as BYTES]
  */
+#include "guest.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -18,8 +20,6 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "guest.h"
 
 #define FIRST_OWN_FD 10 /* those below are for what commands get as 0 to 4 */
 #define CONNECT_SECONDS 30
@@ -124,9 +124,11 @@ int main(int count, char **arguments) {
     umask(0);
     int host = arrange_files((int)options.fd);
     processes_open();
+    score_open();
     privileges_keep(options.uid);
     if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
         die(BROKEN, "PR_SET_CHILD_SUBREAPER");
+    seccomp_install();
     if (options.path)
         host = connect_to(options.path);
     if (host < 0)

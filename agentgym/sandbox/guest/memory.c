@@ -1,9 +1,11 @@
 /* Memory: buffers that grow, and no way to go on where there is none. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "guest.h"
 
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGE 4096u
 #define KEPT_CAPACITY (64u << 10) /* an idle buffer keeps no more than this */
 
 void *allocate(size_t size) {
@@ -24,29 +26,39 @@ void *grow_array(void *array, size_t count, size_t *capacity, size_t item) {
     return array;
 }
 
+char *copy_string(const char *string) {
+    char *copy = strdup(string);
+    if (!copy)
+        die(BROKEN, "out of memory");
+    return copy;
+}
+
+/* Buffers are mapped on their own, so that a large one goes back to the system when it is done. */
+static void buffer_grow(struct buffer *buffer, size_t capacity) {
+    void *data;
+    capacity = (capacity + PAGE - 1) / PAGE * PAGE;
+    if (buffer->data)
+        data = mremap(buffer->data, buffer->capacity, capacity, MREMAP_MAYMOVE);
+    else
+        data = mmap(NULL, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (data == MAP_FAILED)
+        die(BROKEN, "out of memory");
+    buffer->data = data;
+    buffer->capacity = capacity;
+}
+
 /* Return where `size` more bytes may be written; the caller moves `end` over what it wrote. */
 unsigned char *buffer_room(struct buffer *buffer, size_t size) {
-    if (buffer->start == buffer->end)
-        buffer->start = buffer->end = 0;
-    if (buffer->capacity - buffer->end >= size)
-        return buffer->data + buffer->end;
     size_t used = buffer_size(buffer);
-    if (buffer->start >= used && buffer->capacity - used >= size) {
-        memcpy(buffer->data, buffer->data + buffer->start, used);
-    } else {
-        size_t capacity = buffer->capacity * 2 > used + size ? buffer->capacity * 2 : used + size;
-        unsigned char *data = malloc(capacity);
-        if (!data)
-            die(BROKEN, "out of memory");
+    if (!used || buffer->capacity - buffer->end < size) {
         if (used)
-            memcpy(data, buffer->data + buffer->start, used);
-        free(buffer->data);
-        buffer->data = data;
-        buffer->capacity = capacity;
+            memmove(buffer->data, buffer->data + buffer->start, used);
+        buffer->start = 0;
+        buffer->end = used;
     }
-    buffer->start = 0;
-    buffer->end = used;
-    return buffer->data + used;
+    if (buffer->capacity - buffer->end < size)
+        buffer_grow(buffer, used + size > 2 * used ? used + size : 2 * used);
+    return buffer->data + buffer->end;
 }
 
 void buffer_add(struct buffer *buffer, const void *data, size_t size) {
@@ -63,6 +75,7 @@ void buffer_trim(struct buffer *buffer) {
 }
 
 void buffer_free(struct buffer *buffer) {
-    free(buffer->data);
+    if (buffer->data)
+        munmap(buffer->data, buffer->capacity);
     *buffer = (struct buffer){0};
 }

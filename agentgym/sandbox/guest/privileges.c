@@ -3,9 +3,12 @@
  * Commands lose every capability, and the guest empties its bounding set and sets no_new_privs
  * once for itself and all of them, so that no program file gives any back.
  */
+#include "guest.h"
+
 #include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +17,6 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include "guest.h"
 
 #define BIT(capability) (1ull << (capability))
 #define SWITCHING (BIT(CAP_SETUID) | BIT(CAP_SETGID))
@@ -81,8 +82,13 @@ void privileges_keep(int64_t uid) {
     own_gid = getgid();
 }
 
-/* Mount what PATH:BYTES:INODES:MODE says. */
+/* Mount what PATH:BYTES:INODES:MODE says, in a mount namespace of the guest's own: that in which
+ * it was started may belong to a user namespace above its own. */
 void mount_tmpfs(const char *option) {
+    static bool own;
+    if (!own && unshare(CLONE_NEWNS) < 0)
+        die(BROKEN, "cannot make a mount namespace");
+    own = true;
     char *copy = strdup(option), *rest = copy, data[128];
     char *path = strsep(&rest, ":"), *bytes = strsep(&rest, ":"), *inodes = strsep(&rest, ":");
     if (!rest)

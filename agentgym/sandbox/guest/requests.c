@@ -16,7 +16,8 @@ static void ping_request(uint32_t id, struct fields *fields) {
 static void (*const requests[])(uint32_t id, struct fields *fields) = {
     [PING] = ping_request,         [EXEC] = exec_request,     [SIGNAL] = signal_request,
     [KILL_ALL] = kill_all_request, [READ] = read_request,     [WRITE] = write_request,
-    [STAT] = stat_request,         [LIST] = list_request,     [CANCEL] = cancel_request,
+    [STAT] = stat_request,         [LIST] = list_request,     [MAKE_DIR] = make_dir_request,
+    [CANCEL] = cancel_request,
 };
 
 /* What is said to a job that has just ended crosses with its end, so it is not an error. */

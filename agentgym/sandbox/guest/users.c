@@ -3,12 +3,12 @@
  * The C library's look-up would load shared objects. What is found is kept: the system's folders
  * are read-only, so it does not change.
  */
+#include "guest.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "guest.h"
 
 #define KEPT 8
 #define NAME_SIZE 64

@@ -29,7 +29,9 @@ def read_tree(archive: bytes) -> Tree:
         for member in tar:
             path = _path(member.name)
             known = tree.get(_path(member.linkname)) if member.islnk() else None
-            tree[path] = known or _entry(member, tar.extractfile(member) if member.isreg() else None)
+            tree[path] = known or _entry(
+                member, tar.extractfile(member) if member.isreg() else None
+            )
     return tree
 
 

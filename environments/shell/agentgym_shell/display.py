@@ -5,14 +5,16 @@ from agentgym.sandbox import ExecResult
 _TAIL_SHARE = 0.5
 
 
-def show_result(result: ExecResult, *, max_output: int, timeout: float, restarted: str) -> str:
+def show_result(
+    result: ExecResult, *, max_output: int, timeout: float, new_shell: str | None
+) -> str:
     """Return a command's output and end.
 
     Args:
         result: How it ended.
         max_output: Characters of each stream that are shown.
         timeout: Seconds it had.
-        restarted: The folder a new shell is in, where the command cost the old one; else empty.
+        new_shell: The folder of the shell that has taken the place of the one it cost.
     """
     parts = []
     if result.stdout:
@@ -27,8 +29,8 @@ def show_result(result: ExecResult, *, max_output: int, timeout: float, restarte
         )
     elif result.exit_code:
         parts.append(f"[exit code {result.exit_code}]")
-    if restarted:
-        parts.append(f"[the shell has ended; a new one, without its variables, is in {restarted}]")
+    if new_shell is not None:
+        parts.append(f"[the shell has ended; a new one, without its variables, is in {new_shell}]")
     return "\n".join(part.removesuffix("\n") for part in parts) or "[no output]"
 
 

@@ -1,6 +1,7 @@
 """The shell environment: run commands in a sandbox, submit when it is done."""
 
-import math
+import asyncio
+import random
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -8,7 +9,7 @@ from pydantic import Field
 
 from agentgym.env import ToolEnvironment, digest
 from agentgym.errors import ToolError, UnknownNameError, UsageError
-from agentgym.sandbox import Sandbox, SandboxSpec, Shell
+from agentgym.sandbox import SandboxSpec
 from agentgym.sandbox.spec import MIB
 from agentgym.tools import tool
 from agentgym.types import Action, Json, Reward, Transition
@@ -16,8 +17,8 @@ from agentgym_shell.archives import read_tree
 from agentgym_shell.checks import Left
 from agentgym_shell.display import show_result
 from agentgym_shell.grading import GRADERS, grade, nothing
-from agentgym_shell.saved_shell import SavedShell, capture, revive
-from agentgym_shell.stage import Files, Stage
+from agentgym_shell.session import Session
+from agentgym_shell.stage import Stage
 from agentgym_shell.tasks import ShellPrivate, ShellPublic
 from agentgym_shell.trees import tree_hash
 
@@ -74,13 +75,14 @@ class ShellEnvironment(ToolEnvironment[ShellPublic, ShellPrivate]):
         if grader not in GRADERS:
             raise UnknownNameError("grader", grader, GRADERS)
         _check_option("timeout", timeout, (int, float), most=MOST_S)
-        _check_option("max_output", max_output, (int,), most=DEFAULTS["output_limit"])
-        self._stage = Stage(sandbox, SandboxSpec.of(**{**DEFAULTS, **(spec or {})}))
+        _check_option("max_output", max_output, (int,), most=MIB)
+        fields = {**DEFAULTS, **(spec or {})}
+        fields["env"] = {**DEFAULTS["env"], **fields["env"]}
+        self._stage = Stage(sandbox, SandboxSpec.of(**fields))
         self._timeout = timeout
         self._max_output = max_output
         self._grader = grader
-        self._sandbox: Sandbox | None = None
-        self._shell: Shell | None = None
+        self._session: Session | None = None
         self._left: Left | None = None
         self._output = ""
         self._turn_s = 0.0
@@ -88,10 +90,15 @@ class ShellEnvironment(ToolEnvironment[ShellPublic, ShellPrivate]):
     async def setup(self) -> str:
         """Set up a sandbox for the task."""
         await self._leave()
-        self._output = ""
-        self._sandbox = await self._stage.begin(self.task)
-        self._shell = await self._opened()
+        self._left, self._output = None, ""
         public = self.task.public
+        if public.answer != (self.task.private.oracle.answer is not None):
+            raise UsageError(
+                f"Task {self.task.id!r}: the public part says answer {public.answer}, and the "
+                "oracle does otherwise.",
+                remedy="Mend the task.",
+            )
+        self._session = await Session.open(self._stage, self.task, beginning=self._beginning)
         return INTRODUCTION.format(
             instruction=public.instruction,
             ending=ANSWER_ENDING if public.answer else STATE_ENDING,
@@ -99,7 +106,9 @@ class ShellEnvironment(ToolEnvironment[ShellPublic, ShellPrivate]):
 
     @tool
     async def run(
-        self, command: str, timeout: Annotated[float, Field(ge=1, le=MOST_S)] | None = None
+        self,
+        command: str,
+        timeout: Annotated[float, Field(ge=1, le=MOST_S)] | None = None,  # noqa: ASYNC109 - the tool's
     ) -> str:
         """Run a command in a bash that stays.
 
@@ -117,20 +126,11 @@ class ShellEnvironment(ToolEnvironment[ShellPublic, ShellPrivate]):
         seconds = min(self._timeout if timeout is None else timeout, TURN_S - self._turn_s)
         if seconds <= 0:
             raise ToolError(f"The commands of this turn took {TURN_S:g} s. Go on in another turn.")
-        shell = self._active[1]
-        before = shell.restarts
-        result = await shell.run(command, timeout=seconds)
+        result, new_shell = await self._active.run(command, seconds=seconds)
         self._turn_s += result.duration
         self._output = result.text + result.error_text
-        await shell.run("")  # finds out whether it still lives
-        lost = shell.restarts != before
-        if lost:
-            await shell.run(self._beginning)
         return show_result(
-            result,
-            max_output=self._max_output,
-            timeout=seconds,
-            restarted=shell.cwd if lost else "",
+            result, max_output=self._max_output, timeout=seconds, new_shell=new_shell
         )
 
     @tool
@@ -144,8 +144,12 @@ class ShellEnvironment(ToolEnvironment[ShellPublic, ShellPrivate]):
             raise ToolError("This task asks for an answer.")
         if answer is not None and (len(answer) > ANSWER or "\0" in answer):
             raise ToolError(f"An answer has {ANSWER} characters at most, and no NUL.")
-        self._left = Left(await self._files(), answer, self._output)
-        await self._leave_sandbox()
+        try:
+            files = await self._active.files()
+        except OSError:
+            files = None
+        self._left = Left(files, answer, self._output)
+        await self._leave()
         self.finish()
         return "Submitted."
 
@@ -159,3 +163,50 @@ class ShellEnvironment(ToolEnvironment[ShellPublic, ShellPrivate]):
         if self._left is None:
             return nothing(self._grader)
         return await grade(self._grader, self._stage, self.task, self._left)
+
+    async def save(self) -> Any:
+        """Return the sandbox's files and the shell's state, or what was left in the end."""
+        saved = None if self._left else await self._active.save()
+        return saved, self._left, self._output
+
+    async def load(self, state: Any) -> None:
+        """Take back what `save` returned, in any object of this class."""
+        saved, self._left, self._output = state
+        await self._leave()
+        if self._left is None:
+            self._session = await Session.load(self._stage, saved, beginning=self._beginning)
+
+    async def fingerprint(self) -> str:
+        """Hash the files without their times, the shell's own state and the answer."""
+        if self._left is not None:
+            tree = self._left.files.tree if self._left.files else {}
+            return digest([self.task.id, tree_hash(tree), self._left.answer])
+        archive, shell = await self._active.save()
+        tree = await asyncio.to_thread(read_tree, archive)
+        return digest([self.task.id, tree_hash(tree), shell.cwd, shell.text.decode("latin-1")])
+
+    async def close(self) -> None:
+        """Give the sandbox back."""
+        await self._leave()
+        await self._stage.close()
+
+    @property
+    def _active(self) -> Session:
+        if self._session is None:
+            raise UsageError("There is no episode.", remedy="Call reset first.")
+        return self._session
+
+    @property
+    def _beginning(self) -> str:
+        return f"RANDOM={random.Random(f'{self.task.id}:{self.seed}').randrange(1 << 15)}"
+
+    async def _leave(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+
+def _check_option(name: str, value: Any, types: tuple[type, ...], *, most: float) -> None:
+    if type(value) not in types or not 0 < value <= most:
+        kind = "number" if float in types else "whole number"
+        raise UsageError(f"{name} is {value!r}.", remedy=f"Give a {kind} of {most} at most.")

@@ -1,15 +1,14 @@
 """A shell's own state (variables, functions, options, folder) as text, to be taken up elsewhere.
 
-The text is made by the shell and read by another shell of the same sandbox user; on the host it
-is only compared and kept.
+The text is made by one shell and read by another of the same sandbox user; on the host it is only
+compared and kept.
 """
 
 import re
 import shlex
 from typing import NamedTuple
 
-from agentgym.sandbox import Sandbox, Shell
-from agentgym.sandbox.spec import WORK
+from agentgym.sandbox import Shell
 
 _PATIENCE_S = 10.0
 
@@ -28,8 +27,7 @@ class SavedShell(NamedTuple):
 
     Attributes:
         cwd: The folder it is in.
-        text: Bash that brings the rest back; empty where there was more than is kept, and the
-            shell begins anew.
+        text: Bash that brings the rest back; empty where it was more than is kept.
     """
 
     cwd: str
@@ -45,10 +43,8 @@ async def capture(shell: Shell) -> SavedShell:
     return SavedShell(shell.cwd, b"\n".join(lines))
 
 
-async def revive(sandbox: Sandbox, saved: SavedShell, *, output_limit: int) -> Shell:
-    """Return a new shell in a saved state."""
-    shell = sandbox.shell(cwd=WORK, output_limit=output_limit)
+async def revive(shell: Shell, saved: SavedShell) -> None:
+    """Bring a new shell into a saved state."""
     text = saved.text.decode("utf-8", "surrogateescape")
     script = f"cd -- {shlex.quote(saved.cwd)}\nunset -v $(compgen -e)\n{text}"
-    await shell.run(f"{{ {script}\n}} >/dev/null 2>&1" , timeout=_PATIENCE_S)
-    return shell
+    await shell.run(f"{{ {script}\n}} >/dev/null 2>&1", timeout=_PATIENCE_S)

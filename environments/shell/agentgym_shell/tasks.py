@@ -161,6 +161,8 @@ class ShellPrivate(_Part):
     def _graded(self) -> "ShellPrivate":
         if self.state is None and self.answer is None and not self.runs and self.script is None:
             raise ValueError("nothing is checked: give state, answer, runs or script")
-        if (self.answer is None) != (self.oracle.answer is None):
-            raise ValueError("an answer check and an oracle's answer come together")
+        if self.answer is not None and self.oracle.answer is None:
+            raise ValueError("an answer check needs the oracle's answer")
+        if self.oracle.answer is not None and self.answer is None and self.script is None:
+            raise ValueError("nothing checks the oracle's answer")
         return self

@@ -1,0 +1,89 @@
+/* Ending commands: on request and when their time is over.
+ *
+ * The command itself is stopped first and ends last: while it exists it adopts every orphan below
+ * it, so that nothing it has started can be missed. What is below is stopped before it is killed,
+ * so that a fork bomb runs into its limit instead of away.
+ */
+#include "guest.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#define ROUND_US 1000u
+#define FREEZING_ROUNDS 8u
+#define MOST_ROUNDS 2000u
+
+static struct command *find(uint32_t id) {
+    struct command *command = commands;
+    while (command && command->job.id != id)
+        command = command->next;
+    return command;
+}
+
+static void kill_round(struct command *command, uint64_t now) {
+    unsigned round = command->kill_round++;
+    signal_child(command->pid, SIGSTOP);
+    if (round < FREEZING_ROUNDS && signal_tree(command->pid, SIGSTOP, true) > 0) {
+        command->kill_at_us = now + ROUND_US;
+        return;
+    }
+    bool all_gone;
+    if (signal_tree(command->pid, SIGKILL, false) == 0)
+        signal_child(command->pid, SIGKILL);
+    else if (round >= MOST_ROUNDS) /* it runs away faster than it is killed: end everything */
+        kill_everything(&all_gone);
+    command->kill_at_us = now + ROUND_US;
+}
+
+void signal_request(uint32_t id, struct fields *fields) {
+    uint32_t target = take_u32(fields), number = take_u32(fields);
+    take_end(fields);
+    struct command *command = find(target);
+    if (!command) {
+        send_fail(id, NO_SUCH_TARGET, 0);
+        return;
+    }
+    if (number > 64) {
+        send_fail(id, SYSTEM, EINVAL);
+        return;
+    }
+    if (number)
+        signal_tree(command->pid, (int)number, false);
+    else if (!command->kill_at_us)
+        kill_round(command, now_us());
+    send_ok(id, 0);
+}
+
+void kill_all_request(uint32_t id, struct fields *fields) {
+    take_end(fields);
+    bool all_gone;
+    uint64_t count = kill_everything(&all_gone);
+    if (all_gone)
+        send_ok(id, count);
+    else
+        send_fail(id, SYSTEM, ETIMEDOUT);
+}
+
+/* Return when a command is next to be looked at, in microseconds of `now_us`. */
+uint64_t commands_next_us(void) {
+    uint64_t next = UINT64_MAX;
+    for (struct command *command = commands; command; command = command->next) {
+        uint64_t due = command->kill_at_us ? command->kill_at_us : command->deadline_us;
+        next = due < next ? due : next;
+    }
+    return next;
+}
+
+void commands_tick(uint64_t now) {
+    struct command *next;
+    for (struct command *command = commands; command; command = next) {
+        next = command->next; /* what ends meanwhile is freed later and has no process */
+        if (command->pid == 0)
+            continue;
+        if (!command->kill_at_us && now >= command->deadline_us)
+            command->exit_flags |= EXIT_TIMED_OUT;
+        else if (!command->kill_at_us || now < command->kill_at_us)
+            continue;
+        kill_round(command, now);
+    }
+}

@@ -1,0 +1,131 @@
+/* The processes of the sandbox as /proc shows them, and signals to all that one has started.
+ *
+ * Commands are subreapers (launch.c), so whatever a command starts stays below it while it lives.
+ */
+#include "guest.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct process {
+    pid_t pid, parent;
+    char state;
+    unsigned long long start; /* with the pid it names a process for good */
+    bool below;
+};
+
+static DIR *proc;
+
+void processes_open(void) {
+    proc = opendir("/proc");
+    if (!proc)
+        die(BROKEN, "cannot open /proc");
+}
+
+static bool read_process(const char *pid, struct process *process) {
+    char path[32], text[512];
+    snprintf(path, sizeof path, "%.16s/stat", pid);
+    int fd = openat(dirfd(proc), path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t size = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (size <= 0)
+        return false;
+    text[size] = 0;
+    char *rest = strrchr(text, ')'); /* the program's name before it may hold anything */
+    process->pid = atoi(pid);
+    process->below = false;
+    return rest && sscanf(rest,
+                          ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
+                          "%*d %*d %llu",
+                          &process->state, &process->parent, &process->start) == 3;
+}
+
+static int by_pid(const void *left, const void *right) {
+    const struct process *a = left, *b = right;
+    return (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+static struct process *read_processes(size_t *count) {
+    struct process *processes = NULL;
+    size_t capacity = 0;
+    *count = 0;
+    rewinddir(proc);
+    for (struct dirent *entry; (entry = readdir(proc));) {
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+            continue;
+        processes = grow_array(processes, *count, &capacity, sizeof *processes);
+        *count += read_process(entry->d_name, processes + *count);
+    }
+    if (*count)
+        qsort(processes, *count, sizeof *processes, by_pid);
+    return processes;
+}
+
+/* Mark what descends from the root. Parents mostly have the lower number, so that one pass finds
+ * nearly all. */
+static void mark_below(struct process *processes, size_t count, pid_t root) {
+    for (bool found = true; found;) {
+        found = false;
+        for (size_t i = 0; i < count; i++) {
+            struct process *process = processes + i, key = {.pid = process->parent};
+            if (process->below || process->pid == root)
+                continue;
+            struct process *parent = bsearch(&key, processes, count, sizeof key, by_pid);
+            process->below = process->parent == root || (parent && parent->below);
+            found |= process->below;
+        }
+    }
+}
+
+/* The only place where a signal goes to a process by number. As the first process of a namespace
+ * all others are the sandbox's. Elsewhere the number may by now be a stranger's: hold the process
+ * and look again at what is held. */
+static bool send_signal(const struct process *process, int number) {
+    if (process->pid <= 1 || process->pid == getpid())
+        return false;
+    if (getpid() == 1)
+        return kill(process->pid, number) == 0;
+    int fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+    if (fd < 0)
+        return false;
+    char name[16];
+    struct process again;
+    snprintf(name, sizeof name, "%d", process->pid);
+    bool sent = read_process(name, &again) && again.start == process->start &&
+                syscall(SYS_pidfd_send_signal, fd, number, NULL, 0) == 0;
+    close(fd);
+    return sent;
+}
+
+/* Send a signal to all that descends from a process, not to it. Return how many live, whether
+ * the signal reached them or not. */
+size_t signal_tree(pid_t root, int number, bool only_running) {
+    size_t count, living = 0;
+    struct process *processes = read_processes(&count);
+    mark_below(processes, count, root);
+    for (size_t i = 0; i < count; i++) {
+        bool stopped = processes[i].state == 'T' || processes[i].state == 't';
+        if (!processes[i].below || processes[i].state == 'Z' || processes[i].state == 'X')
+            continue;
+        if (only_running && stopped)
+            continue;
+        living++;
+        send_signal(processes + i, number);
+    }
+    free(processes);
+    return living;
+}
+
+/* Send a signal to a child that has not been reaped, whose number is therefore still its own. */
+bool signal_child(pid_t pid, int number) {
+    return pid > 1 && kill(pid, number) == 0;
+}

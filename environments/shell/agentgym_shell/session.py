@@ -1,0 +1,91 @@
+"""The agent's own sandbox during an episode: a shell that stays, and the files around it."""
+
+from typing import NamedTuple, Self
+
+from agentgym.sandbox import ExecResult, Sandbox, Shell
+from agentgym_shell.saved_shell import SavedShell, capture, revive
+from agentgym_shell.stage import Files, ShellTask, Stage
+
+
+class SavedSession(NamedTuple):
+    """A session's state; processes in the background are not part of it."""
+
+    archive: bytes
+    shell: SavedShell
+
+
+class Ran(NamedTuple):
+    """How a command ended.
+
+    Attributes:
+        new_shell: The folder of the shell that has taken the place of the one it cost.
+    """
+
+    result: ExecResult
+    new_shell: str | None
+
+
+class Session:
+    """A sandbox on loan with a shell in it; `open` and `load` make it, `close` gives it back."""
+
+    def __init__(self, stage: Stage, sandbox: Sandbox, beginning: str) -> None:
+        self._stage = stage
+        self._sandbox = sandbox
+        self._beginning = beginning
+        self._shell: Shell = sandbox.shell()
+
+    @classmethod
+    async def open(cls, stage: Stage, task: ShellTask, *, beginning: str) -> Self:
+        """Begin with the task's own files.
+
+        Args:
+            stage: Lends the sandbox.
+            task: Sets it up.
+            beginning: The first command of every shell.
+        """
+        session = cls(stage, await stage.begin(task), beginning)
+        await session._begin()
+        return session
+
+    @classmethod
+    async def load(cls, stage: Stage, saved: SavedSession, *, beginning: str) -> Self:
+        """Go on from a saved state; see `open`."""
+        session = cls(stage, await stage.take(), beginning)
+        try:
+            await stage.put_back(session._sandbox, saved.archive)
+            await session._begin()
+            await revive(session._shell, saved.shell)
+        except BaseException:
+            await session.close()
+            raise
+        return session
+
+    async def run(self, command: str, *, seconds: float) -> Ran:
+        """Run a command in the shell that stays."""
+        before = self._shell.restarts
+        result = await self._shell.run(command, timeout=seconds)
+        await self._shell.run("")  # starts a new shell where that one is gone
+        if self._shell.restarts == before:
+            return Ran(result, None)
+        await self._begin()
+        return Ran(result, self._shell.cwd)
+
+    async def save(self) -> SavedSession:
+        """Return the state as it is now; the session goes on unchanged."""
+        shell = await capture(self._shell)
+        return SavedSession((await self._sandbox.snapshot()).archive, shell)
+
+    async def files(self) -> Files:
+        """End every process and return the files.
+
+        Raises:
+            OSError: There is more in them than an archive takes.
+        """
+        return await self._stage.files(self._sandbox)
+
+    async def close(self) -> None:
+        """Give the sandbox back."""
+        self._stage.end(self._sandbox)
+
+    async def _begin(self) -> None:
+        await self._shell.run(self._beginning)
