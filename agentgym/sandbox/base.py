@@ -1,11 +1,12 @@
 """The contract every backend fulfils and every environment stands on."""
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, NamedTuple, Self
 
+from agentgym.sandbox.egress.attempt import Attempt
 from agentgym.sandbox.spec import ExecResult, FileInfo, SandboxSpec
 
 Command = Sequence[str] | str
@@ -109,10 +110,12 @@ class Sandbox(ABC):
     Attributes:
         spec: What it was made from.
         id: Its name in listings, unique on this machine.
+        egress_log: What was tried to be reached through the proxy, the latest attempts.
     """
 
     spec: SandboxSpec
     id: str
+    egress_log: Collection[Attempt]
 
     @property
     @abstractmethod

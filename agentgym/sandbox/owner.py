@@ -4,6 +4,7 @@ import os
 import secrets
 import shutil
 import tempfile
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -67,7 +68,8 @@ def scratch_root() -> Path:
         UsageError: It belongs to somebody else, or others may write to it.
     """
     root = Path(tempfile.gettempdir()) / f"agentgym-{os.getuid()}"
-    root.mkdir(mode=0o700, exist_ok=True)
+    with suppress(FileExistsError):  # by whom, and whether it is a folder, is seen below
+        root.mkdir(mode=0o700)
     status = root.lstat()
     if status.st_uid != os.getuid() or status.st_mode & 0o170077 != 0o040000:
         raise UsageError(

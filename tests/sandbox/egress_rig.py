@@ -7,7 +7,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +100,8 @@ class Rig:
         assert task is not None
         self.serving.add(task)
         try:
-            await self._egress.serve(SocketStream(reader, writer))
+            with suppress(asyncio.CancelledError):
+                await self._egress.serve(SocketStream(reader, writer))
         finally:
             self.serving.discard(task)
             writer.close()
@@ -136,7 +137,8 @@ async def listener(talk: Talk) -> AsyncIterator[int]:
         assert task is not None
         tasks.add(task)
         try:
-            await talk(reader, writer)
+            with suppress(asyncio.CancelledError, ConnectionError):
+                await talk(reader, writer)
         finally:
             tasks.discard(task)
             writer.close()

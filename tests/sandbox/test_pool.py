@@ -139,6 +139,24 @@ async def test_as_many_are_warm_as_there_is_room_for() -> None:
         assert pool.state.idle == 2
 
 
+async def test_warm_ones_of_several_specs_share_the_room_for_idle_ones() -> None:
+    backend = ImaginaryBackend()
+    async with SandboxPool(backend, warm=2, idle=3) as pool:
+        await pool.prepare(SMALL)
+        await pool.prepare(OTHER)
+        await settle()
+        assert backend.started == [SMALL, SMALL, OTHER]
+
+
+async def test_a_spec_that_had_to_go_is_kept_warm_when_it_is_asked_for_again() -> None:
+    backend = ImaginaryBackend()
+    async with SandboxPool(backend, warm=1, max_sandboxes=1) as pool:
+        await pool.prepare(SMALL)
+        pool.release(await pool.acquire(OTHER), reusable=False)
+        await settle()
+        assert backend.started == [SMALL, OTHER, OTHER]
+
+
 async def test_making_up_leaves_room_to_those_who_ask() -> None:
     backend = ImaginaryBackend()
     async with SandboxPool(backend, warm=2, max_sandboxes=2) as pool:
@@ -201,6 +219,44 @@ async def test_a_cancelled_waiter_leaves_the_queue_and_gives_back_what_it_was_se
         assert (pool.state.leased, pool.state.idle) == (1, 0)
 
 
+@pytest.mark.parametrize("turns", range(6))
+async def test_a_waiter_may_leave_while_it_is_being_served(turns: int) -> None:
+    backend = ImaginaryBackend("start")
+    async with SandboxPool(backend, max_sandboxes=1) as pool:
+        waiting = [asking(pool, SMALL) for _ in range(2)]
+        await settle()
+        backend.calls[0].end.set_result(None)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        waiting[0].cancel()
+        assert (await waiting[1]).alive
+        assert len(backend.started) == 1
+
+
+async def test_a_failure_does_not_wait_for_those_before_it() -> None:
+    backend = ImaginaryBackend("reset")
+    async with SandboxPool(backend, max_sandboxes=2) as pool:
+        lent = await pool.acquire(OTHER)
+        pool.release(lent)
+        backend.held |= {"start", "close"}
+        before, failing = asking(pool, OTHER), asking(pool, SMALL)
+        await settle()
+        assert isinstance(lent, ImaginarySandbox)
+        lent.lost = True
+        backend.calls[0].end.set_result(None)
+        await settle()
+        backend.calls[0].end.set_exception(start_error())
+        with pytest.raises(SandboxStartError):
+            await failing
+        assert not before.done()
+        backend.held.clear()
+        backend.calls[0].end.set_result(None)
+        await settle()
+        assert not before.done()
+        backend.calls[0].end.set_result(None)
+        assert (await before).alive
+
+
 async def test_what_never_fits_is_refused_at_once() -> None:
     async with SandboxPool(ImaginaryBackend(), max_memory=32 * MIB) as pool:
         with pytest.raises(UsageError, match="64 MiB of memory never fits into the 32 MiB"):
@@ -214,12 +270,12 @@ async def test_a_host_short_of_memory_is_waited_for(caplog: pytest.LogCaptureFix
         pool.release(await pool.acquire(OTHER))
         await settle()
         free[0] = 0
-        waiting = asking(pool, SMALL)
+        waiting = [asking(pool, SMALL) for _ in range(3)]
         await settle()
         assert not backend.alive, "what is idle gives its memory back"
-        assert "waits until the machine has memory" in caplog.text
+        assert caplog.text.count("waits until the machine has memory") == 1
         free[0] = 1 << 50
-        assert (await waiting).alive
+        assert len(set(await asyncio.gather(*waiting))) == 3
 
 
 async def test_the_first_use_reaps_once() -> None:

@@ -73,10 +73,14 @@ def _processes() -> Iterator[_Process]:
         # What runs in a sandbox may write the same words, but not outside of it.
         if (
             owner_of(labels.get(LABEL, "")) is not None
-            and procfs.uid_of(pid) in (os.geteuid(), UID)
+            and procfs.uid_of(pid) in _ours()
             and not procfs.is_nested(pid)
         ):
             yield _Process(pid, labels)
+
+
+def _ours() -> tuple[int, ...]:
+    return (0, UID) if os.geteuid() == 0 else (os.geteuid(),)
 
 
 def _labels_of(words: Sequence[str]) -> Mapping[str, str]:

@@ -1,6 +1,5 @@
 """What a check works with: sandboxes, folders of the host, and things to look for."""
 
-import asyncio
 import os
 import secrets
 import tempfile
@@ -120,14 +119,3 @@ def canaries(secret: str) -> Iterator[tuple[Path, ...]]:
 def applicable(item: Check, backend: SandboxBackend) -> str | None:
     """Return why a backend is not held to a check, or None."""
     return item.inapplicable(isolated=backend.isolated, users=backend.users)
-
-
-async def until_gone(path: Path, seconds: float = 10.0) -> bool:
-    """Wait for a path of the host to vanish; False where it does not in that time."""
-    loop = asyncio.get_running_loop()
-    end = loop.time() + seconds
-    while path.exists():
-        if loop.time() > end:
-            return False
-        await asyncio.sleep(0.02)
-    return True

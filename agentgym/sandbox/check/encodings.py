@@ -31,6 +31,13 @@ NAMES = (
 )
 """File names that are allowed and often mistaken."""
 
+_NAMED_AS_FILLED = """
+import json, os, sys
+os.chdir(sys.argv[1])
+names = os.listdir(b".")
+print(json.dumps(sorted(name.hex() for name in names if open(name, "rb").read() == name)))
+"""
+
 
 @check("encodings")
 async def text_both_ways(ctx: Context) -> None:
@@ -83,11 +90,7 @@ async def names(ctx: Context) -> None:
         await ctx.sandbox.write_file(f"{work}/d/{name}", name.encode("utf-8", "surrogateescape"))
     listed = [entry.name for entry in await ctx.sandbox.list_dir(f"{work}/d")]
     same("the names listed", sorted(listed), sorted(NAMES))
-    program = (
-        "import json, os, sys; d = os.fsencode(sys.argv[1])\n"
-        "print(json.dumps(sorted(n.hex() for n in os.listdir(d) if open(d + b'/' + n, 'rb').read() == n)))"
-    )
-    inside = await answer(ctx.sandbox, program, f"{work}/d")
+    inside = await answer(ctx.sandbox, _NAMED_AS_FILLED, f"{work}/d")
     same("the names inside", inside, sorted(os.fsencode(name).hex() for name in NAMES))
     for name in NAMES:
         path = f"{work}/d/{name}"

@@ -105,7 +105,7 @@ async def lines_for_the_shell(ctx: Context) -> None:
 
 @check("exec")
 async def streams_apart(ctx: Context) -> None:
-    """stdout and stderr are kept apart, each in its order."""
+    """The two output streams are kept apart, each in its order."""
     found = await ctx.sandbox.exec("for i in 1 2 3; do echo o$i; echo e$i >&2; done")
     same("stdout", found.stdout, b"o1\no2\no3\n")
     same("stderr", found.stderr, b"e1\ne2\ne3\n")

@@ -117,10 +117,12 @@ async def gone(marker: str, seconds: float = 10.0) -> bool:
 
 async def _appears(marker: str) -> int:
     for _ in range(500):
-        if found := with_marker(marker):
-            return found[0]
+        if with_marker(marker):
+            break
         await asyncio.sleep(0.01)
-    fail("a sandbox's process to be seen by the host", "none")
+    found = with_marker(marker)
+    holds(found, "a sandbox's process to be seen by the host", "none")
+    return found[0]
 
 
 def _numbers(pid: int) -> list[int]:

@@ -51,12 +51,12 @@ def attempt(name, call, *args):
     "Say what was carried out that must not be."
     try:
         call(*args)
-    except (OSError, ValueError, OverflowError) as error:
-        refused[name] = type(error).__name__
+    except (OSError, ValueError, OverflowError):
+        pass
     else:
         done.append(name)
 
-done, refused = [], {}
+done = []
 """
 """Start of a probe that tries what must be refused, and prints `DONE` at its end."""
 
@@ -78,6 +78,31 @@ def syscall(number, *args):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result
 """
+
+PERMISSION = (
+    ATTEMPT
+    + SYSCALLS
+    + """
+import errno
+keep = []
+
+def denied(name, number, *args):
+    "Say what is not refused for lack of permission."
+    try:
+        syscall(number, *args)
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.EACCES, errno.ENOSYS):
+            done.append(f"{name}: {errno.errorcode[error.errno]}")
+    else:
+        done.append(name)
+
+def text(value):
+    "Return the address of some bytes."
+    keep.append(ctypes.create_string_buffer(value))
+    return ctypes.addressof(keep[-1])
+"""
+)
+"""Start of a probe of system calls, which has to end with `DONE` too."""
 
 SEEN = """
 import os, sys

@@ -1,16 +1,135 @@
 """Checks that nothing of the host can be seen or changed from inside."""
 
 import asyncio
-import os
 import socket
 from contextlib import closing
 from pathlib import Path
 
 from agentgym.sandbox.check.context import Context, still_works, token
-from agentgym.sandbox.check.inside import ATTEMPT, DONE, answer, python, succeeds
+from agentgym.sandbox.check.inside import ATTEMPT, DONE, PYTHON, answer, python, succeeds
 from agentgym.sandbox.check.registry import check, holds, same
 
-_SPACES = ("ipc", "mnt", "net", "pid", "uts")
+_SECRETS = (
+    "/etc/shadow",
+    "/etc/gshadow",
+    "/etc/sudoers",
+    "/root/.ssh",
+    "/root/.bash_history",
+    "/proc/kcore",
+    "/proc/kmsg",
+    "/proc/keys",
+    "/proc/sched_debug",
+    "/proc/timer_list",
+    "/dev/mem",
+    "/dev/kmsg",
+    "/dev/sda",
+    "/dev/vda",
+    "/dev/kvm",
+    "/dev/fuse",
+    "/dev/net/tun",
+    "/dev/loop-control",
+    "/sys/kernel/debug/tracing",
+    "/sys/kernel/security/profiles",
+    "/sys/firmware/efi/efivars",
+)
+
+_LOOK = """
+def look(path):
+    if os.path.isdir(path):
+        return os.listdir(path)
+    with open(path, "rb", buffering=0) as file:
+        os.set_blocking(file.fileno(), False)
+        if not file.read(1):
+            raise OSError("there is nothing in it")
+for path in sys.argv[1:]:
+    attempt(path, look, path)
+"""
+
+_SOCKETS = """
+import json, os, stat
+found = []
+for folder, folders, files in os.walk("/"):
+    if folder == "/":
+        folders[:] = set(folders) - {"proc", "sys"}
+    for name in files:
+        try:
+            if stat.S_ISSOCK(os.stat(os.path.join(folder, name)).st_mode):
+                found.append(os.path.join(folder, name))
+        except OSError:
+            pass
+print(json.dumps(found))
+"""
+
+_PROCESSES = """
+import json, os, sys
+marker = sys.stdin.buffer.read()
+pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+seen = []
+for pid in pids:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            if marker in file.read():
+                seen.append(pid)
+    except OSError:
+        pass
+print(json.dumps([len(pids), seen]))
+"""
+
+_FIRST = """
+def look(path):
+    if os.path.islink(path):
+        os.readlink(path)
+    elif os.path.isdir(path):
+        os.listdir(path)
+    else:
+        open(path, "rb").read(1)
+names = "mem environ maps smaps auxv stack syscall io fd fdinfo map_files numa_maps".split()
+links = "root cwd exe ns/mnt ns/net task/1/mem task/1/environ".split()
+for name in names + links:
+    attempt(name, look, "/proc/1/" + name)
+for name in "mem oom_score_adj clear_refs timerslack_ns attr/current coredump_filter".split():
+    attempt("writing " + name, open, "/proc/1/" + name, "r+b")
+"""
+
+_NAMESPACES = """
+import json, os
+names = os.listdir("/proc/self/ns")
+print(json.dumps({name: os.readlink(f"/proc/self/ns/{name}") for name in names}))
+"""
+
+_WRITING = """
+folders = "/ /usr /usr/bin /etc /bin /lib /root /home /var /opt /run /dev /proc /sys /boot /srv"
+for folder in folders.split() + ["/mnt", "/.agentgym"]:
+    attempt("file in " + folder, open, folder + "/agentgym-new", "w")
+    attempt("folder in " + folder, os.mkdir, folder + "/agentgym-dir")
+    attempt("link in " + folder, os.symlink, "/", folder + "/agentgym-link")
+    attempt("mode of " + folder, os.chmod, folder, 0o777)
+    attempt("name of " + folder, os.rename, folder, folder + "-old")
+for path in ("/etc/passwd", "/usr/bin/env", "/bin/sh"):
+    attempt("writing " + path, open, path, "r+b")
+    attempt("removing " + path, os.unlink, path)
+    attempt("time of " + path, os.utime, path, (0, 0))
+    attempt("owner of " + path, os.chown, path, os.getuid(), -1)
+"""
+
+_SERVE = """
+import socket, sys
+port = socket.create_server(("127.0.0.1", 47321))
+name = socket.socket(socket.AF_UNIX)
+name.bind("\\0" + sys.argv[1])
+name.listen()
+for path in ("/dev/shm/x", "/tmp/x"):
+    open(path, "w").close()
+print("up", flush=True)
+port.accept()
+"""
+
+_REACH = """
+attempt("port", socket.create_connection, ("127.0.0.1", 47321), 5)
+attempt("name", socket.socket(socket.AF_UNIX).connect, "\\0" + sys.argv[1])
+for path in ("/dev/shm/x", "/tmp/x"):
+    attempt(path, os.stat, path)
+"""
 
 
 @check("isolation", isolated=True)
@@ -32,61 +151,14 @@ async def host_files(ctx: Context) -> None:
 @check("isolation", isolated=True)
 async def host_secrets(ctx: Context) -> None:
     """The host's own secrets are not there or not readable: passwords, keys, disks, its engine."""
-    paths = (
-        "/etc/shadow",
-        "/etc/gshadow",
-        "/etc/sudoers",
-        "/root/.ssh",
-        "/root/.bash_history",
-        "/proc/kcore",
-        "/proc/kmsg",
-        "/proc/keys",
-        "/proc/sched_debug",
-        "/proc/timer_list",
-        "/dev/mem",
-        "/dev/kmsg",
-        "/dev/sda",
-        "/dev/vda",
-        "/dev/kvm",
-        "/dev/fuse",
-        "/dev/net/tun",
-        "/dev/loop-control",
-        "/sys/kernel/debug/tracing",
-        "/sys/kernel/security/profiles",
-        "/sys/firmware/efi/efivars",
-    )
-    program = (
-        ATTEMPT
-        + "def look(path):\n"
-        + "    if os.path.isdir(path): return os.listdir(path)\n"
-        + "    with open(path, 'rb', buffering=0) as file:\n"
-        + "        os.set_blocking(file.fileno(), False)\n"
-        + "        if not file.read(1): raise OSError('empty')\n"
-        + "for path in sys.argv[1:]: attempt(path, look, path)"
-        + DONE
-    )
-    same("what can be read", await answer(ctx.sandbox, program, *paths), [])
+    found = await answer(ctx.sandbox, ATTEMPT + _LOOK + DONE, *_SECRETS)
+    same("what can be read", found, [])
 
 
 @check("isolation", isolated=True)
 async def sockets_of_files(ctx: Context) -> None:
     """No socket of anything lies anywhere in the sandbox's files, an engine's above all."""
-    program = """
-import json, os, stat
-found = []
-for folder, folders, files in os.walk("/"):
-    if folder in ("/proc", "/sys"):
-        folders.clear()
-        continue
-    for name in files:
-        path = os.path.join(folder, name)
-        try:
-            if stat.S_ISSOCK(os.stat(path).st_mode): found.append(path)
-        except OSError:
-            pass
-print(json.dumps(found))
-"""
-    same("sockets", await answer(ctx.sandbox, program), [])
+    same("sockets", await answer(ctx.sandbox, _SOCKETS), [])
     for path in ("/var/run/docker.sock", "/run/docker.sock", "/run/containerd", "/run/dbus"):
         found = await ctx.sandbox.exec(["ls", "-A", path])
         holds(found.exit_code != 0 or not found.stdout, f"no {path}", found)
@@ -98,23 +170,9 @@ async def host_processes(ctx: Context) -> None:
     marker = token()
     host = await asyncio.create_subprocess_exec("sleep", f"600.{marker}")
     try:
-        program = """
-import json, os, sys
-marker = sys.stdin.read().encode()
-pids = [int(n) for n in os.listdir("/proc") if n.isdigit()]
-seen = []
-for pid in pids:
-    try:
-        if marker in open(f"/proc/{pid}/cmdline", "rb").read(): seen.append(pid)
-    except OSError:
-        pass
-print(json.dumps([len(pids), seen, sys.argv[1] in map(str, pids) and os.getpid() > 10000]))
-"""
-        number, seen, _ = await answer(ctx.sandbox, program, str(host.pid), stdin=marker)
+        number, seen = await answer(ctx.sandbox, _PROCESSES, stdin=marker)
         same("processes of the host's that are seen", seen, [])
         holds(number < 16, "only the sandbox's own processes", f"{number} processes")
-        found = await ctx.sandbox.exec(f"kill -0 {host.pid}")
-        holds(found.exit_code != 0 or host.pid < 100, "the host's process not to be hit", found)
     finally:
         host.kill()
         await host.wait()
@@ -123,20 +181,7 @@ print(json.dumps([len(pids), seen, sys.argv[1] in map(str, pids) and os.getpid()
 @check("isolation", isolated=True)
 async def first_process(ctx: Context) -> None:
     """Nothing of the sandbox's first process can be read: memory, environment, files, root."""
-    names = ("mem", "environ", "maps", "smaps", "auxv", "stack", "syscall", "io", "fd", "fdinfo")
-    links = ("root", "cwd", "exe", "ns/mnt", "ns/net", "task/1/mem", "task/1/environ", "map_files")
-    program = (
-        ATTEMPT
-        + "def look(path):\n"
-        + "    if os.path.islink(path): os.readlink(path)\n"
-        + "    elif os.path.isdir(path): os.listdir(path)\n"
-        + "    else: open(path, 'rb').read(1)\n"
-        + "for name in sys.argv[1:]: attempt(name, look, '/proc/1/' + name)\n"
-        + "for name in ('mem', 'oom_score_adj', 'clear_refs', 'timerslack_ns', 'attr/current'):\n"
-        + "    attempt('write ' + name, open, '/proc/1/' + name, 'r+b')"
-        + DONE
-    )
-    same("what can be read", await answer(ctx.sandbox, program, *names, *links), [])
+    same("what can be read", await answer(ctx.sandbox, ATTEMPT + _FIRST + DONE), [])
     found = await ctx.sandbox.exec("cat /proc/*/environ /proc/*/cmdline 2>/dev/null")
     holds(ctx.secret.encode() not in found.stdout, "no host variable", "the host's canary")
 
@@ -144,12 +189,11 @@ async def first_process(ctx: Context) -> None:
 @check("isolation", isolated=True)
 async def namespaces(ctx: Context) -> None:
     """Processes, files, network, names and shared memory are the sandbox's own."""
-    program = "import json, os; print(json.dumps({n: os.readlink(f'/proc/self/ns/{n}') for n in os.listdir('/proc/self/ns')}))"
-    found = await answer(ctx.sandbox, program)
-    other = await answer(await ctx.fresh(), program)
-    for name in _SPACES:
-        host = os.readlink(f"/proc/self/ns/{name}")
-        holds(found[name] not in (host, other[name]), f"a {name} namespace of its own", found[name])
+    found = await answer(ctx.sandbox, _NAMESPACES)
+    other = await answer(await ctx.fresh(), _NAMESPACES)
+    for name in ("ipc", "mnt", "net", "pid", "uts"):
+        taken = (_own_namespace(name), other[name])
+        holds(found[name] not in taken, f"a {name} namespace of its own", found[name])
 
 
 @check("isolation", isolated=True)
@@ -176,37 +220,28 @@ async def nobody(ctx: Context) -> None:
 @check("isolation", isolated=True)
 async def system_read_only(ctx: Context) -> None:
     """The system's folders cannot be written to, by any way."""
-    folders = ("/", "/usr", "/usr/bin", "/etc", "/bin", "/lib", "/root", "/home", "/var", "/opt")
-    folders += ("/run", "/dev", "/proc", "/sys", "/boot", "/srv", "/mnt", "/.agentgym")
-    program = (
-        ATTEMPT
-        + "for folder in sys.argv[1:]:\n"
-        + "    attempt('file in ' + folder, open, folder + '/agentgym-new', 'w')\n"
-        + "    attempt('folder in ' + folder, os.mkdir, folder + '/agentgym-dir')\n"
-        + "    attempt('link in ' + folder, os.symlink, '/', folder + '/agentgym-link')\n"
-        + "    attempt('mode of ' + folder, os.chmod, folder, 0o777)\n"
-        + "    attempt('name of ' + folder, os.rename, folder, folder + '-old')\n"
-        + "for path in ('/etc/passwd', '/usr/bin/env', '/bin/sh'):\n"
-        + "    attempt('writing ' + path, open, path, 'r+b')\n"
-        + "    attempt('removing ' + path, os.unlink, path)\n"
-        + "    attempt('time of ' + path, os.utime, path, (0, 0))\n"
-        + "    attempt('owner of ' + path, os.chown, path, os.getuid(), -1)"
-        + DONE
-    )
-    same("what was carried out", await answer(ctx.sandbox, program, *folders), [])
+    same("what was carried out", await answer(ctx.sandbox, ATTEMPT + _WRITING + DONE), [])
+
+
+def _own_namespace(name: str) -> str:
+    return str(Path(f"/proc/self/ns/{name}").readlink())
+
+
+def _programs() -> list[str]:
+    return sorted(path.name for path in Path("/usr/bin").iterdir())
 
 
 @check("isolation", isolated=True)
 async def deleting_the_system(ctx: Context) -> None:
     """Deleting /bin, /usr and all else leaves a system that works, and the host's untouched."""
     box = await ctx.fresh()
-    host = sorted(os.listdir("/usr/bin"))
+    host = _programs()
     await box.exec("rm -rf /bin /bin/* /usr /usr/bin/* /lib /lib64 /etc /dev/* /", timeout=50)
     await box.exec(["rm", "-rf", "--no-preserve-root", "/"], timeout=50)
     await box.reset()
     await still_works(box)
     same("python afterwards", (await python(box, "print(1)")).text, "1\n")
-    same("the host's programs", sorted(os.listdir("/usr/bin")), host)
+    same("the host's programs", _programs(), host)
 
 
 @check("isolation", isolated=True)
@@ -232,25 +267,9 @@ async def apart(ctx: Context) -> None:
     """Two sandboxes share nothing: no files, processes, ports, names or memory."""
     one, two = await ctx.fresh(), await ctx.fresh()
     marker = token()
-    serve = (
-        "import socket, sys\n"
-        "a = socket.create_server(('127.0.0.1', 47321)); b = socket.socket(socket.AF_UNIX)\n"
-        "b.bind('\\0' + sys.argv[1]); b.listen(); open('/dev/shm/x', 'w').close(); open('/tmp/x', 'w').close()\n"
-        "print('up', flush=True); a.accept()"
-    )
-    server = await one.start(["python3", "-I", "-S", "-c", serve, marker], stdin=b"")
+    server = await one.start([*PYTHON, _SERVE, marker], stdin=b"")
     same("the first one's output", await anext(aiter(server)), ("stdout", b"up\n"))
-    program = (
-        ATTEMPT
-        + "attempt('port', socket.create_connection, ('127.0.0.1', 47321), 5)\n"
-        + "s = socket.socket(socket.AF_UNIX)\n"
-        + "attempt('name', s.connect, '\\0' + sys.argv[1])\n"
-        + "for path in ('/dev/shm/x', '/tmp/x'): attempt(path, os.stat, path)"
-        + DONE
-    )
+    program = ATTEMPT + _REACH + DONE
     same("what the second one reaches", await answer(two, program, marker), [])
-    same(
-        "what the first one reaches",
-        await answer(one, program, marker),
-        ["port", "name", "/dev/shm/x", "/tmp/x"],
-    )
+    wanted = ["port", "name", "/dev/shm/x", "/tmp/x"]
+    same("what the first one reaches", await answer(one, program, marker), wanted)

@@ -23,12 +23,12 @@ def _calls(box: Sandbox, ctx: Context) -> dict[str, Callable[[], Awaitable[objec
         "start": lambda: box.start(["true"]),
         "shell().run": lambda: box.shell().run("true"),
         "read_file": lambda: box.read_file("/etc/passwd"),
-        "write_file": lambda: box.write_file("/tmp/x", "x"),  # noqa: S108 - the sandbox's own
+        "write_file": lambda: box.write_file("/tmp/x", "x"),
         "list_dir": lambda: box.list_dir("/"),
         "stat": lambda: box.stat("/"),
-        "make_dir": lambda: box.make_dir("/tmp/d"),  # noqa: S108 - the sandbox's own
-        "remove": lambda: box.remove("/tmp/x"),  # noqa: S108 - the sandbox's own
-        "upload": lambda: box.upload(ctx.folder / "source", "/tmp/y"),  # noqa: S108 - as above
+        "make_dir": lambda: box.make_dir("/tmp/d"),
+        "remove": lambda: box.remove("/tmp/x"),
+        "upload": lambda: box.upload(ctx.folder / "source", "/tmp/y"),
         "download": lambda: box.download("/etc/hostname", ctx.folder / "target"),
         "kill_all": box.kill_all,
         "snapshot": box.snapshot,

@@ -3,120 +3,13 @@
 import time
 
 from agentgym.sandbox.base import Sandbox
+from agentgym.sandbox.check import hogs
 from agentgym.sandbox.check.context import MIB, Context, still_works
 from agentgym.sandbox.check.inside import answer, python, succeeds
 from agentgym.sandbox.check.registry import check, holds, same
 
-WRITABLE = ("/work", "/tmp", "/dev/shm")  # noqa: S108 - the sandbox's own
+WRITABLE = ("/work", "/tmp", "/dev/shm")
 """Folders that every isolated sandbox has."""
-
-_EAT = """
-import sys
-blocks, size = [], 4 << 20
-while True:
-    blocks.append(bytearray(b"x" * size))
-    print(len(blocks) * size, flush=True)
-"""
-
-_EAT_SHARED = """
-import mmap, sys
-size = 4 << 20
-blocks = []
-while True:
-    block = mmap.mmap(-1, size)
-    block.write(b"x" * size)
-    blocks.append(block)
-    print(len(blocks) * size, flush=True)
-"""
-
-_FILL = """
-import errno, json, os, sys
-path, size = sys.argv[1] + "/fill", 0
-block = os.urandom(1 << 16)
-try:
-    with open(path, "wb", buffering=0) as file:
-        while size < 1 << 30:
-            size += file.write(block)
-    name = "none"
-except OSError as error:
-    name = errno.errorcode[error.errno]
-print(json.dumps([size, name]))
-"""
-
-_MANY_FILES = """
-import errno, json, os, sys
-os.chdir(sys.argv[1])
-made, name = 0, "none"
-try:
-    while made < 5000:
-        if made % 2: os.mkdir(f"f{made}")
-        else: os.close(os.open(f"f{made}", os.O_CREAT | os.O_WRONLY))
-        made += 1
-except OSError as error:
-    name = errno.errorcode[error.errno]
-print(json.dumps([made, name]))
-"""
-
-_MANY_OPEN = """
-import errno, json, os, resource
-held, name = [], "none"
-try:
-    while len(held) < 5000: held.append(os.open("/dev/null", os.O_RDONLY))
-except OSError as error:
-    name = errno.errorcode[error.errno]
-try:
-    resource.setrlimit(resource.RLIMIT_NOFILE, (5000, 5000))
-    raised = True
-except (OSError, ValueError):
-    raised = False
-print(json.dumps([held[-1] + 1, name, raised]))
-"""
-
-_MANY_PROCESSES = """
-import errno, json, os, signal, time
-children, name = [], "none"
-try:
-    while len(children) < 5000:
-        child = os.fork()
-        if child == 0:
-            time.sleep(600)
-        children.append(child)
-except OSError as error:
-    name = errno.errorcode[error.errno]
-for child in children:
-    os.kill(child, signal.SIGKILL)
-for child in children:
-    os.waitpid(child, 0)
-print(json.dumps([len(children), name]))
-"""
-
-_MANY_THREADS = """
-import json, threading, time
-count = 0
-try:
-    while count < 5000:
-        threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
-        count += 1
-except RuntimeError:
-    pass
-print(json.dumps(count), flush=True)
-import os
-os._exit(0)
-"""
-
-_BUSY = """
-import json, os, sys, time
-end = time.monotonic() + float(sys.argv[1])
-children = []
-for _ in range(4):
-    child = os.fork()
-    if child == 0:
-        while time.monotonic() < end: pass
-        os._exit(0)
-    children.append(child)
-for child in children: os.waitpid(child, 0)
-print(json.dumps(sum(os.times()[:4])))
-"""
 
 
 def _last(output: bytes) -> int:
@@ -134,11 +27,11 @@ async def _hog(sandbox: Sandbox, program: str, what: str) -> None:
 
 @check("limits", isolated=True)
 async def memory(ctx: Context) -> None:
-    """A program that takes all memory is ended at the limit; the sandbox goes on, time and again."""
+    """A program that takes all memory is ended at the limit; the sandbox goes on."""
     sandbox = await ctx.fresh(memory=96 * MIB)
     other = await sandbox.start("read line; echo $line")
     for _ in range(3):
-        await _hog(sandbox, _EAT, "a memory hog")
+        await _hog(sandbox, hogs.MEMORY, "a memory hog")
     await other.write(b"on\n")
     found = await other.wait()
     holds(found.exit_code in (0, 137), "another command to go on or be killed", found)
@@ -147,7 +40,7 @@ async def memory(ctx: Context) -> None:
 @check("limits", isolated=True)
 async def shared_memory(ctx: Context) -> None:
     """Shared memory counts as memory does."""
-    await _hog(await ctx.fresh(memory=96 * MIB), _EAT_SHARED, "a hog of shared memory")
+    await _hog(await ctx.fresh(memory=96 * MIB), hogs.SHARED_MEMORY, "a hog of shared memory")
 
 
 @check("limits", isolated=True)
@@ -155,7 +48,7 @@ async def memory_by_files(ctx: Context) -> None:
     """Writable folders count as memory; filling them past it leaves a sandbox that works."""
     sandbox = await ctx.fresh(memory=96 * MIB, disk=64 * MIB)
     for folder in (*WRITABLE, *WRITABLE):
-        await python(sandbox, _FILL, folder, timeout=40)
+        await python(sandbox, hogs.DISK, folder, timeout=40)
     # Commands may be refused or killed while all memory is taken; removing is the guest's own.
     for folder in WRITABLE:
         await sandbox.remove(f"{folder}/fill")
@@ -166,10 +59,10 @@ async def memory_by_files(ctx: Context) -> None:
 async def processes(ctx: Context) -> None:
     """No more processes or threads than `pids`; one more is EAGAIN, and the sandbox goes on."""
     sandbox = await ctx.fresh(pids=48)
-    count, name = await answer(sandbox, _MANY_PROCESSES)
+    count, name = await answer(sandbox, hogs.PROCESSES)
     same("the error of the last fork", name, "EAGAIN")
     holds(24 <= count <= 48, "at most 48 processes, and most of them the command's", count)
-    count = await answer(sandbox, _MANY_THREADS)
+    count = await answer(sandbox, hogs.THREADS)
     holds(24 <= count <= 48, "at most 48 threads, and most of them the command's", count)
     await still_works(sandbox)
 
@@ -212,7 +105,7 @@ async def disk(ctx: Context) -> None:
     sandbox = await ctx.fresh(disk=8 * MIB)
     for folder in WRITABLE:
         for _ in range(2):
-            size, name = await answer(sandbox, _FILL, folder)
+            size, name = await answer(sandbox, hogs.DISK, folder)
             same(f"the error when {folder} is full", name, "ENOSPC")
             holds(6 * MIB <= size <= 8 * MIB, f"about 8 MiB in {folder}", size)
     try:
@@ -245,7 +138,7 @@ async def inodes(ctx: Context) -> None:
     """A writable folder takes `inodes` files and folders and then says ENOSPC."""
     sandbox = await ctx.fresh(inodes=300)
     for folder in WRITABLE:
-        made, name = await answer(sandbox, _MANY_FILES, folder)
+        made, name = await answer(sandbox, hogs.FILES, folder)
         same(f"the error in {folder}", name, "ENOSPC")
         holds(200 <= made <= 300, f"at most 300 files in {folder}", made)
     await sandbox.reset()
@@ -256,25 +149,15 @@ async def inodes(ctx: Context) -> None:
 async def nothing_else_writable(ctx: Context) -> None:
     """Every folder the user may write to is capped in bytes and in files."""
     sandbox = await ctx.fresh(disk=8 * MIB, inodes=300)
-    program = """
-import json, os
-wide = []
-for folder, folders, _ in os.walk("/"):
-    if folder == "/": folders[:] = [f for f in folders if f not in ("proc", "sys")]
-    if os.access(folder, os.W_OK) and folder != "/dev/mqueue":  # has limits of another sort
-        room = os.statvfs(folder)
-        if room.f_blocks * room.f_frsize > 9 << 20 or not 0 < room.f_files <= 400:
-            wide.append([folder, room.f_blocks * room.f_frsize, room.f_files])
-print(json.dumps(wide[:20]))
-"""
-    same("writable folders without a cap", await answer(sandbox, program), [])
+    found = await answer(sandbox, hogs.WIDE_FOLDERS, str(9 * MIB), "400")
+    same("writable folders without a cap", found, [])
 
 
 @check("limits", isolated=True)
 async def open_files(ctx: Context) -> None:
-    """A process has at most `open_files` descriptors, cannot raise that, and the sandbox goes on."""
+    """A process has at most `open_files` descriptors and cannot raise that."""
     sandbox = await ctx.fresh(open_files=100)
-    held, name, raised = await answer(sandbox, _MANY_OPEN)
+    held, name, raised = await answer(sandbox, hogs.DESCRIPTORS)
     same("the error of the last", name, "EMFILE")
     same("the descriptors", held, 100)
     same("that the limit could be raised", raised, False)
@@ -286,7 +169,7 @@ async def processors(ctx: Context) -> None:
     """Commands get `cpus` processors' worth of time, however many run."""
     sandbox = await ctx.fresh(cpus=0.3)
     began = time.monotonic()
-    used = await answer(sandbox, _BUSY, "1.0")
+    used = await answer(sandbox, hogs.PROCESSORS, "1.0")
     wall = time.monotonic() - began
     # A tenth of a second more: quotas are given out in periods of that length.
     holds(used <= 0.3 * wall * 1.25 + 0.1, f"at most 0.3 of {wall:.2f} s", f"{used:.2f} s")

@@ -106,10 +106,10 @@ async def timeout_of_sessions(ctx: Context) -> None:
 async def timeout_of_tree(ctx: Context) -> None:
     """A timeout kills a tree of 60 processes, deep and broad."""
     marker = token()
-    line = (
-        f"deep() {{ [ $1 -gt 0 ] && (deep $(($1 - 1)); sleep 600.{marker}) || sleep 600.{marker}; }}\n"
-        f"deep 20 & for i in 1 2 3 4 5 6 7 8; do (sleep 600.{marker} & sleep 600.{marker}) & done; wait"
-    )
+    nap = f"sleep 600.{marker}"
+    deep = f"deep() {{ [ $1 -gt 0 ] && (deep $(($1 - 1)); {nap}) || {nap}; }}; deep 20 &"
+    broad = f"for i in 1 2 3 4 5 6 7 8 9; do ({nap} & {nap} & {nap}) & done"
+    line = f"{deep} {broad}; wait"
     await _timed_out(ctx.sandbox, line, marker)
 
 

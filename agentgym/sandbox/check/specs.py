@@ -78,7 +78,11 @@ async def kept(ctx: Context) -> None:
 async def files_at_the_start(ctx: Context) -> None:
     """The spec's files are there at the start, the user's own, with the folders above them."""
     top = WORK if ctx.backend.isolated else str(ctx.folder)
-    files = {f"{top}/a": "text é", f"{top}/deep/er/b": b"\x00\xff", f"{top}/deep/c": ""}
+    files: dict[str, str | bytes] = {
+        f"{top}/a": "text é",
+        f"{top}/deep/er/b": b"\x00\xff",
+        f"{top}/deep/c": "",
+    }
     box = await ctx.fresh(files=files)
     for path, content in files.items():
         wanted = content if isinstance(content, bytes) else content.encode()

@@ -60,9 +60,35 @@ print(json.dumps(seen))
 """
 
 
+_DEEP = """
+import os, sys
+os.chdir(sys.argv[1])
+for _ in range(int(sys.argv[2])):
+    os.mkdir("d")
+    os.chdir("d")
+"""
+
+_OBJECTS = (
+    SYSCALLS
+    + """
+import json, sys
+new = sys.argv[1] == "make"
+size, flags = (4096, 0o1666) if new else (0, 0)
+mqueue = 240 if X86 else 180
+found = {
+    "shm": libc.shmget(0x61676d, size, flags),
+    "sem": libc.semget(0x61676d, int(new), flags),
+    "msg": libc.msgget(0x61676d, flags),
+    "mqueue": libc.syscall(mqueue, b"agentgym", os.O_RDWR | os.O_CREAT * new, 0o666, None),
+}
+print(json.dumps([name for name, number in found.items() if number >= 0]))
+"""
+)
+
+
 async def _folders(ctx: Context) -> tuple[str, ...]:
     if ctx.backend.isolated:
-        return ("/work", "/tmp", "/dev/shm")  # noqa: S108 - the sandbox's own
+        return ("/work", "/tmp", "/dev/shm")
     return (await home(ctx.sandbox),)
 
 
@@ -246,39 +272,22 @@ async def reset_of_traps(ctx: Context) -> None:
 async def reset_of_objects(ctx: Context) -> None:
     """`reset` leaves no message queue, semaphore or shared memory to pass words on by."""
     box = await ctx.fresh()
-    calls = SYSCALLS + "MQ_OPEN = 240 if X86 else 180; size = 4096\n"
-    leave = calls + (
-        "for name, call in {\n"
-        "    'shm': lambda: libc.shmget(0x61676d, size, 0o1666),\n"
-        "    'sem': lambda: libc.semget(0x61676d, 1, 0o1666),\n"
-        "    'msg': lambda: libc.msgget(0x61676d, 0o1666),\n"
-        "    'mqueue': lambda: libc.syscall(MQ_OPEN, b'agentgym', os.O_CREAT | os.O_RDWR, 0o666, None),\n"
-        "}.items(): call()\n"
-    )
-    look = calls + (
-        "import json\n"
-        "print(json.dumps([name for name, found in {\n"
-        "    'shm': libc.shmget(0x61676d, 0, 0), 'sem': libc.semget(0x61676d, 0, 0),\n"
-        "    'msg': libc.msgget(0x61676d, 0),\n"
-        "    'mqueue': libc.syscall(MQ_OPEN, b'agentgym', os.O_RDWR, 0, None),\n"
-        "}.items() if found >= 0]))"
-    )
-    await python(box, leave)
+    await python(box, _OBJECTS, "make")
     await box.reset()
-    same("what is left", await answer(box, look), [])
+    same("what is left", await answer(box, _OBJECTS, "look"), [])
 
 
 @check("state", isolated=True)
 async def deep_snapshot(ctx: Context) -> None:
     """A tree 3,000 folders deep, beyond any path's length, is saved and restored."""
     box = await ctx.fresh()
-    make = "import os\nfor _ in range(3000): os.mkdir('deep'); os.chdir('deep')\nopen('end', 'w').close()"
+    make = _DEEP + "open('end', 'w').close()"
     look = (
         "import json, os\ncount = 0\n"
-        "while os.path.isdir('deep'): os.chdir('deep'); count += 1\n"
+        "while os.path.isdir('d'): os.chdir('d'); count += 1\n"
         "print(json.dumps([count, os.listdir('.')]))"
     )
-    same("making it", (await python(box, make)).exit_code, 0)
+    same("making it", (await python(box, make, "/work", "3000")).exit_code, 0)
     snapshot = await box.snapshot()
     await box.reset()
     same("the tree after reset", await answer(box, look), [0, []])

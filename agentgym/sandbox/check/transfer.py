@@ -25,7 +25,8 @@ for folder, folders, files in os.walk(top):
         elif stat.S_ISDIR(status.st_mode):
             what = "folder " + oct(status.st_mode & 0o777)
         else:
-            what = f"{oct(status.st_mode & 0o777)} " + hashlib.sha256(open(path, "rb").read()).hexdigest()
+            digest = hashlib.sha256(open(path, "rb").read()).hexdigest()
+            what = f"{oct(status.st_mode & 0o777)} {digest}"
         found[os.path.relpath(path, top).hex()] = what
 print(json.dumps(found))
 """

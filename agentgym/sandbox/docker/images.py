@@ -124,7 +124,7 @@ class Images:
         builder = new_id()
         lines: deque[str] = deque(maxlen=_SHOWN)
         output = self._engine.build(
-            recipe.context({RECIPE: recipe.name, BUILDER: builder}),
+            recipe.context({RECIPE: recipe.name, BUILDER: builder, KEY: ""}),
             tag=tag,
             arguments={"BASE_IMAGE": base},
             labels={KEY: tag.rpartition(":")[2], _BASE: base},
@@ -136,15 +136,14 @@ class Images:
                     if log:
                         log(line)
         except EngineError as error:
-            await discard_build(self._engine, builder)
             shown = "\n".join(line for line in lines if line.strip())
             raise UsageError(
                 f"The recipe {recipe.name!r} cannot be built: {error.said}.",
                 remedy=f"The output ends with:\n{shown}",
             ) from error
-        except BaseException:
+        finally:
+            # Also what a build that went well needs no more: stages that were copied from.
             await asyncio.shield(discard_build(self._engine, builder))
-            raise
 
     async def _base(self, name: str | None, recipe: Recipe) -> dict[str, Any]:
         if name:
@@ -184,7 +183,7 @@ class Images:
             sizes = {
                 digest: _own_size(images[digest], images)
                 for digest in sorted(uses, key=lambda digest: uses[digest])
-                if digest in images and KEY in (images[digest]["Labels"] or {})
+                if digest in images and (images[digest]["Labels"] or {}).get(KEY)
             }
             for digest in uses.keys() - images.keys():
                 cache.forget(digest)

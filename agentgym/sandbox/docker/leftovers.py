@@ -20,7 +20,7 @@ BUILDER = "agentgym.builder"
 """An image being built, its layers and their containers: the build's name, which says whose."""
 RECIPE = "agentgym.recipe"
 KEY = "agentgym.key"
-"""A finished image of a recipe: the hash of what it was made from."""
+"""The hash of what a recipe's image was made from; empty while it is being built."""
 
 
 def container_name(identity: str) -> str:
@@ -64,7 +64,7 @@ async def reap(engine: Engine) -> list[SandboxInfo]:
 
 
 async def discard_build(engine: Engine, builder: str) -> None:
-    """Remove what a build that did not end well has left.
+    """Remove what a build has left beside the image it was for.
 
     Args:
         engine: Built it.
@@ -101,8 +101,8 @@ def _sandbox(container: Mapping[str, Any]) -> SandboxInfo | None:
 def _build(item: Mapping[str, Any], what: str) -> SandboxInfo | None:
     labels = item["Labels"]
     owner = owner_of(labels[BUILDER])
-    finished = what == "build" and KEY in labels
-    if owner is None or finished:
+    by_hand = what == "build" and labels.get(KEY)  # somebody's container of a finished image
+    if owner is None or by_hand:
         return None
     detail = f"recipe {labels.get(RECIPE, '')}"
     return SandboxInfo(item["Id"], BACKEND, "", owner.pid, owner.alive(), what, detail)

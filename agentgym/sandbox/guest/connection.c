@@ -11,7 +11,7 @@
 
 static struct watch host = {.fd = -1};
 static struct buffer incoming, outgoing;
-static bool awaits_room, rests;
+static bool awaits_room;
 
 static uint32_t frame_size(const unsigned char *header) {
     struct fields fields = {(unsigned char *)header, (unsigned char *)header + HEADER_SIZE};
@@ -58,29 +58,13 @@ static void host_readable(void) {
 
 static void host_ready(struct watch *watch, uint32_t events) {
     (void)watch;
-    /* Hanging up is noticed although reading rests: it is the end of everything. */
-    if (events & (EPOLLHUP | EPOLLERR))
-        die(END_OF_HOST, NULL);
-    if (events & EPOLLIN)
+    if (events & ~(uint32_t)EPOLLOUT)
         host_readable();
-}
-
-static void rewatch(bool room, bool rest) {
-    if (room == awaits_room && rest == rests)
-        return;
-    awaits_room = room;
-    rests = rest;
-    watch_change(&host, (rest ? 0 : EPOLLIN) | (room ? EPOLLOUT : 0));
 }
 
 void connection_open(int fd) {
     host = (struct watch){.fd = fd, .ready = host_ready};
-    watch_add(&host, EPOLLIN);
-}
-
-/* Stop or go on taking requests. */
-void connection_rest(bool rest) {
-    rewatch(awaits_room, rest);
+    watch_change(&host, EPOLLIN);
 }
 
 void connection_flush(void) {
@@ -95,7 +79,10 @@ void connection_flush(void) {
             break;
         outgoing.start += (size_t)size;
     }
-    rewatch(buffer_size(&outgoing) > 0, rests);
+    bool waits = buffer_size(&outgoing) > 0;
+    if (waits != awaits_room)
+        watch_change(&host, EPOLLIN | (waits ? EPOLLOUT : 0));
+    awaits_room = waits;
 }
 
 void connection_trim(void) {

@@ -104,7 +104,7 @@ static void start(struct command *command, uint32_t flags, struct launch *child)
     output_open(&command->outputs[0], command, STDOUT, pipes.ours[0]);
     output_open(&command->outputs[1], command, STDERR, pipes.ours[1]);
     output_open(&command->outputs[2], command, CONTROL, pipes.ours[2]);
-    input_open(&command->input, pipes.ours[3]);
+    input_open(&command->input, command->job.id, pipes.ours[3]);
 }
 
 static struct command *new_command(uint32_t id, uint64_t timeout_ms, uint64_t limit) {

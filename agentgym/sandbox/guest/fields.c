@@ -2,6 +2,7 @@
 #include "guest.h"
 
 #include <endian.h>
+#include <stdlib.h>
 #include <string.h>
 
 static unsigned char *take(struct fields *fields, size_t size) {
@@ -10,6 +11,12 @@ static unsigned char *take(struct fields *fields, size_t size) {
     unsigned char *at = fields->at;
     fields->at += size;
     return at;
+}
+
+uint16_t take_u16(struct fields *fields) {
+    uint16_t value;
+    memcpy(&value, take(fields, sizeof value), sizeof value);
+    return le16toh(value);
 }
 
 uint32_t take_u32(struct fields *fields) {
@@ -42,6 +49,23 @@ char *take_path(struct fields *fields) {
     if (path[0] != '/')
         die(BAD_FRAME, "a path is not absolute");
     return path;
+}
+
+/* Return copies of a number of paths, which `free_paths` frees. */
+char **take_paths(struct fields *fields, size_t *count) {
+    *count = take_u32(fields);
+    if (*count > (size_t)(fields->end - fields->at) / 4)
+        die(BAD_FRAME, "more paths than bytes");
+    char **paths = allocate((*count + 1) * sizeof *paths);
+    for (size_t i = 0; i < *count; i++)
+        paths[i] = copy_string(take_path(fields));
+    return paths;
+}
+
+void free_paths(char **paths, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        free(paths[i]);
+    free(paths);
 }
 
 void take_end(const struct fields *fields) {

@@ -1,5 +1,5 @@
 /* One-frame requests about files, carried out with the rights of the user they name. */
-#include "guest.h"
+#include "archive.h"
 
 #include <errno.h>
 #include <fcntl.h>

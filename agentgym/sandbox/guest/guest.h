@@ -47,10 +47,13 @@ static inline size_t buffer_size(const struct buffer *buffer) {
 struct fields {
     unsigned char *at, *end;
 };
+uint16_t take_u16(struct fields *fields);
 uint32_t take_u32(struct fields *fields);
 uint64_t take_u64(struct fields *fields);
 char *take_string(struct fields *fields);
 char *take_path(struct fields *fields);
+char **take_paths(struct fields *fields, size_t *count);
+void free_paths(char **paths, size_t count);
 void take_end(const struct fields *fields);
 unsigned char *put_u32(unsigned char *at, uint32_t value);
 unsigned char *put_u64(unsigned char *at, uint64_t value);
@@ -62,12 +65,13 @@ enum source { CONTROL_SOURCE, BULK_SOURCE }; /* bulk sources rest while the host
 struct watch {
     int fd; /* -1: closed; late events of it are dropped */
     enum source source;
+    bool watched;
     void (*ready)(struct watch *watch, uint32_t events);
 };
 void loop_open(void);
 void loop_run(void);
-void watch_add(struct watch *watch, uint32_t events);
 void watch_change(struct watch *watch, uint32_t events);
+void watch_rest(struct watch *watch);
 void watch_close(struct watch *watch);
 void free_later(void *memory);
 uint64_t now_us(void);
@@ -76,7 +80,6 @@ uint64_t now_us(void);
 
 void connection_open(int fd);
 void connection_flush(void);
-void connection_rest(bool rest);
 void connection_trim(void);
 bool output_has_room(void);
 unsigned char *frame_room(size_t size);
@@ -129,6 +132,7 @@ bool may_run_as(const struct identity *identity);
 bool become(const struct identity *identity);
 bool act_as(const struct identity *identity);
 void act_as_guest(void);
+bool set_mode(int fd, mode_t mode, int64_t gid);
 
 /* seccomp.c */
 
@@ -145,8 +149,8 @@ struct output {
 };
 struct input {
     struct watch watch;
+    uint32_t id, passed; /* bytes passed on that the host has not been told of */
     struct buffer waiting;
-    uint64_t progress_us; /* when the command last took some */
     bool ended;
 };
 struct command {
@@ -176,10 +180,9 @@ uint64_t commands_next_us(void);
 void commands_tick(uint64_t now);
 void output_open(struct output *output, struct command *command, enum kind kind, int fd);
 void output_finish(struct output *output);
-void input_open(struct input *input, int fd);
+void input_open(struct input *input, uint32_t id, int fd);
 void input_add(struct input *input, const unsigned char *data, size_t size);
 void input_close(struct input *input);
-bool inputs_clogged(uint64_t now);
 _Noreturn void launch(const struct launch *launch);
 
 /* processes.c */
@@ -210,59 +213,6 @@ void read_request(uint32_t id, struct fields *fields);
 void write_request(uint32_t id, struct fields *fields);
 void list_request(uint32_t id, struct fields *fields);
 
-/* walk.c: through folders, never through a symbolic link, with one descriptor however deep */
-
-struct level {
-    char *name; /* in the folder above; NULL at the top */
-    dev_t device;
-    ino_t inode;
-    char **names; /* what is in it, where it was listed */
-    size_t count, next;
-    struct metadata *metadata; /* what is to be set when it is left, or NULL */
-};
-struct walk {
-    int fd;          /* the folder at hand, the last of the levels; -1: none */
-    bool one_device; /* what is mounted below the top is left alone */
-    struct level *levels;
-    size_t depth, capacity;
-};
-int walk_begin(struct walk *walk, int fd);
-int walk_down(struct walk *walk, const char *name, int flags);
-int walk_up(struct walk *walk);
-int walk_list(struct walk *walk);
-const char *walk_next(struct walk *walk);
-void walk_end(struct walk *walk);
-struct level *walk_level(struct walk *walk);
-int open_above(const char *path, bool follow, const char **last);
-bool is_dots(const char *name);
-
-/* tar.c: the headers of GNU tar archives */
-
-#define TAR_BLOCK 512u
-struct metadata {
-    uint32_t uid, gid, mode; /* permissions only */
-    int64_t mtime;           /* seconds */
-};
-struct member {
-    char *name, *target; /* of a link; otherwise empty */
-    struct metadata metadata;
-    uint64_t size; /* of its content in the archive */
-    char type;     /* as in the archive: '0' file, '1' hard link, '2' symbolic link, ... */
-};
-enum { TAR_FILE = '0', TAR_HARD = '1', TAR_LINK = '2', TAR_FOLDER = '5', TAR_PIPE = '6' };
-enum { TAR_LONG_NAME = 'L', TAR_LONG_TARGET = 'K' };
-void tar_put(struct buffer *archive, const struct member *member);
-void tar_pad(struct buffer *archive, uint64_t size);
-bool tar_read(const unsigned char *block, struct member *member);
-static inline size_t tar_padding(uint64_t size) {
-    return (size_t)(-size % TAR_BLOCK);
-}
-
-/* removing.c */
-
-int remove_content(int fd);
-int remove_path(int folder, const char *name);
-
 /* pack.c, unpack.c */
 
 void pack_request(uint32_t id, struct fields *fields);
@@ -271,6 +221,6 @@ void unpack_request(uint32_t id, struct fields *fields);
 /* streams.c */
 
 void listen_request(uint32_t id, struct fields *fields);
-void stream_frame(uint8_t kind, uint32_t id, const unsigned char *payload, size_t size);
+void stream_frame(uint8_t kind, uint32_t id, unsigned char *payload, size_t size);
 
 #endif

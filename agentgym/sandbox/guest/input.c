@@ -5,26 +5,41 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#define CLOGGED (4u << 20)
-#define PATIENCE_US 100000u
+#define NOTICE (WINDOW_BYTES / 4) /* how much is passed on before the host is told so */
+
+/* Let the host send as much as has been passed on, or thrown away. */
+static void allow(struct input *input, size_t size) {
+    input->passed += (uint32_t)size;
+    if (input->passed < NOTICE)
+        return;
+    put_u32(frame_room(4), input->passed);
+    frame_send(WINDOW, input->id, 4);
+    input->passed = 0;
+}
 
 void input_close(struct input *input) {
     watch_close(&input->watch);
     buffer_free(&input->waiting);
 }
 
+/* Nobody reads any more. */
+static void give_up(struct input *input) {
+    allow(input, buffer_size(&input->waiting));
+    input_close(input);
+}
+
 static void pass_on(struct input *input) {
-    while (buffer_size(&input->waiting)) {
-        struct buffer *waiting = &input->waiting;
+    struct buffer *waiting = &input->waiting;
+    while (buffer_size(waiting)) {
         ssize_t size = write(input->watch.fd, waiting->data + waiting->start, buffer_size(waiting));
         if (size < 0 && errno == EAGAIN)
             return;
-        if (size < 0) { /* it reads no more; what else comes is dropped */
-            input_close(input);
+        if (size < 0) {
+            give_up(input);
             return;
         }
         waiting->start += (size_t)size;
-        input->progress_us = now_us();
+        allow(input, (size_t)size);
     }
     if (input->ended)
         input_close(input);
@@ -33,43 +48,32 @@ static void pass_on(struct input *input) {
 static void input_ready(struct watch *watch, uint32_t events) {
     struct input *input = (struct input *)watch;
     if (events & EPOLLERR)
-        input_close(input);
+        give_up(input);
     else
         pass_on(input);
     if (input->watch.fd >= 0 && buffer_size(&input->waiting) == 0)
-        watch_change(&input->watch, 0);
+        watch_change(watch, 0); /* to learn only that nobody reads any more */
 }
 
-void input_open(struct input *input, int fd) {
-    input->watch = (struct watch){.fd = fd, .ready = input_ready};
+void input_open(struct input *input, uint32_t id, int fd) {
+    *input = (struct input){.watch = {.fd = fd, .ready = input_ready}, .id = id};
     if (fd >= 0)
-        watch_add(&input->watch, 0);
+        watch_change(&input->watch, 0);
 }
 
 /* Take a piece of input; an empty one ends it. */
 void input_add(struct input *input, const unsigned char *data, size_t size) {
-    if (input->watch.fd < 0 || input->ended)
+    if (buffer_size(&input->waiting) + size > WINDOW_BYTES)
+        die(BAD_FRAME, "more input than was allowed");
+    if (input->watch.fd < 0 || input->ended) {
+        allow(input, size);
         return;
-    input->ended = size == 0;
-    bool idle = buffer_size(&input->waiting) == 0;
-    if (idle)
-        input->progress_us = now_us();
-    buffer_add(&input->waiting, data, size);
-    if (!idle)
-        return;
-    pass_on(input);
-    if (input->watch.fd >= 0 && buffer_size(&input->waiting))
-        watch_change(&input->watch, EPOLLOUT);
-}
-
-/* Whether so much input waits for commands that do take it that the host had better rest. One
- * that takes none must not keep the host from ending it, so its input is held in memory. */
-bool inputs_clogged(uint64_t now) {
-    for (struct command *command = commands; command; command = command->next) {
-        const struct input *input = &command->input;
-        if (input->watch.fd >= 0 && buffer_size(&input->waiting) > CLOGGED &&
-            now < input->progress_us + PATIENCE_US)
-            return true;
     }
-    return false;
+    bool idle = buffer_size(&input->waiting) == 0;
+    input->ended = size == 0;
+    buffer_add(&input->waiting, data, size);
+    if (idle)
+        pass_on(input);
+    if (idle && input->watch.fd >= 0 && buffer_size(&input->waiting))
+        watch_change(&input->watch, EPOLLOUT);
 }

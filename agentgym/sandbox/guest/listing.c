@@ -1,5 +1,5 @@
 /* The entries of a folder, unsorted, some to a frame. */
-#include "guest.h"
+#include "archive.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 struct listing {
     struct job job;
     DIR *folder;
-    const struct identity *identity;
+    struct identity identity; /* a copy: what `find_user` returns does not stay */
     uint64_t count;
 };
 
@@ -37,7 +37,7 @@ static size_t fill(struct listing *listing, unsigned char *room, int *error) {
 static void step(struct job *job) {
     struct listing *listing = (struct listing *)job;
     int error;
-    if (!act_as(listing->identity)) {
+    if (!act_as(&listing->identity)) {
         job_fail(job, SYSTEM, errno);
         return;
     }
@@ -74,7 +74,7 @@ void list_request(uint32_t id, struct fields *fields) {
     }
     struct listing *listing = allocate(sizeof *listing);
     listing->folder = folder;
-    listing->identity = find_user(user);
+    listing->identity = *find_user(user);
     job_begin(&listing->job, &type, id);
     step(&listing->job);
 }

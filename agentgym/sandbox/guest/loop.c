@@ -12,10 +12,9 @@
 #include <unistd.h>
 
 #define BATCH 64
-#define CLOGGED_MS 20 /* how soon to look whether commands take their input */
 
 static int sets[2] = {-1, -1};
-static bool bulk_rests, clogged;
+static bool bulk_rests;
 static struct watch bulk_watch;
 static void **garbage;
 static size_t garbage_count, garbage_capacity;
@@ -26,25 +25,28 @@ uint64_t now_us(void) {
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-static void control(const struct watch *watch, int operation, uint32_t events) {
-    struct epoll_event event = {.events = events, .data.ptr = (void *)watch};
+static void control(struct watch *watch, int operation, uint32_t events) {
+    struct epoll_event event = {.events = events, .data.ptr = watch};
     if (epoll_ctl(sets[watch->source], operation, watch->fd, &event) < 0)
         die(BROKEN, "epoll_ctl");
+    watch->watched = operation != EPOLL_CTL_DEL;
 }
 
-void watch_add(struct watch *watch, uint32_t events) {
-    control(watch, EPOLL_CTL_ADD, events);
-}
-
+/* Watch for events. Errors and hanging up are reported even where none is asked for. */
 void watch_change(struct watch *watch, uint32_t events) {
-    control(watch, EPOLL_CTL_MOD, events);
+    control(watch, watch->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, events);
+}
+
+void watch_rest(struct watch *watch) {
+    if (watch->watched)
+        control(watch, EPOLL_CTL_DEL, 0);
 }
 
 /* Closing alone would not do: a child between fork and exec still holds the file. */
 void watch_close(struct watch *watch) {
     if (watch->fd < 0)
         return;
-    control(watch, EPOLL_CTL_DEL, 0);
+    watch_rest(watch);
     close(watch->fd);
     watch->fd = -1;
 }
@@ -79,7 +81,7 @@ void loop_open(void) {
             die(BROKEN, "epoll_create1");
     }
     bulk_watch = (struct watch){.fd = sets[BULK_SOURCE], .ready = bulk_ready};
-    watch_add(&bulk_watch, EPOLLIN);
+    watch_change(&bulk_watch, EPOLLIN);
 }
 
 static void rest_bulk(bool rest) {
@@ -92,12 +94,10 @@ static void rest_bulk(bool rest) {
 static int timeout_ms(bool producing) {
     if (producing)
         return 0;
-    uint64_t next = commands_next_us(), now = next == UINT64_MAX ? 0 : now_us();
-    uint64_t wait = next <= now ? 0 : (next - now + 999) / 1000;
-    if (clogged && wait > CLOGGED_MS)
-        return CLOGGED_MS;
+    uint64_t next = commands_next_us();
     if (next == UINT64_MAX)
         return -1;
+    uint64_t now = now_us(), wait = next <= now ? 0 : (next - now + 999) / 1000;
     return wait > 60000 ? 60000 : (int)wait;
 }
 
@@ -105,12 +105,8 @@ void loop_run(void) {
     bool producing = false;
     for (;;) {
         dispatch(sets[CONTROL_SOURCE], timeout_ms(producing));
-        if (commands) {
-            uint64_t now = now_us();
-            commands_tick(now);
-            clogged = inputs_clogged(now);
-        }
-        connection_rest(clogged && commands);
+        if (commands)
+            commands_tick(now_us());
         bool more = jobs_step();
         connection_flush();
         rest_bulk(!output_has_room());

@@ -77,7 +77,7 @@ void output_open(struct output *output, struct command *command, enum kind kind,
         .kind = kind,
     };
     if (fd >= 0)
-        watch_add(&output->watch, EPOLLIN);
+        watch_change(&output->watch, EPOLLIN);
 }
 
 /* Take what is left when the command has ended. */

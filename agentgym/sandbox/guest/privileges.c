@@ -15,6 +15,7 @@
 #include <sys/fsuid.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -146,4 +147,16 @@ void act_as_guest(void) {
     if ((held & FILES) && !hold(held, held))
         die(BROKEN, "cannot take back capabilities");
     stay_untraceable();
+}
+
+/* Set a file's mode; `gid` is that of a file which may be of a group the guest is not in, or -1.
+ * The kernel drops the set-group-id bit from what a stranger to the group sets. */
+bool set_mode(int fd, mode_t mode, int64_t gid) {
+    bool join = gid >= 0 && switching && (mode & S_ISGID);
+    if (join)
+        setfsgid((gid_t)gid);
+    bool done = fchmod(fd, mode) == 0;
+    if (join)
+        setfsgid(own_gid);
+    return done;
 }

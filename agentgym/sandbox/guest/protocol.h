@@ -6,7 +6,7 @@
 #define HEADER_SIZE 9u
 #define MAX_PAYLOAD (1u << 20)
 #define MAX_CHUNK (256u << 10) /* bytes of one DATA, STDOUT, STDERR or STREAM frame at most */
-#define STREAM_WINDOW 262144u
+#define WINDOW_BYTES 262144u
 #define FIRST_STREAM 0x80000000u
 
 enum kind {

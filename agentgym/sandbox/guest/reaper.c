@@ -51,7 +51,7 @@ void reaper_open(void) {
     ends.fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     if (ends.fd < 0)
         die(BROKEN, "signalfd");
-    watch_add(&ends, EPOLLIN);
+    watch_change(&ends, EPOLLIN);
 }
 
 /* Keep the descriptor, which an untraceable process could not open later. */

@@ -1,9 +1,9 @@
 /* Removing whole trees. Links are removed, never followed; what is mounted stays. */
-#include "guest.h"
+#include "archive.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

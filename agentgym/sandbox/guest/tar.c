@@ -1,6 +1,6 @@
 /* Headers of GNU tar archives, as Python's tarfile writes and reads them: numbers in octal or,
  * where they do not fit, in base 256; names that do not fit in a member of their own before. */
-#include "guest.h"
+#include "archive.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ struct header {
 };
 _Static_assert(sizeof(struct header) == TAR_BLOCK, "a header is one block");
 
-static void put_number(char *field, size_t width, int64_t value) {
+void tar_put_number(char *field, size_t width, int64_t value) {
     if (value >= 0 && (uint64_t)value >> (3 * (width - 1)) == 0) {
         char digits[24];
         snprintf(digits, sizeof digits, "%0*llo", (int)width - 1, (unsigned long long)value);
@@ -35,15 +35,17 @@ static unsigned checksum(const struct header *header) {
 }
 
 static void put_header(struct buffer *archive, const struct member *member, const char *name,
-                       char type, uint64_t size) {
-    struct header header = {.magic = "ustar  ", .type = type};
+                       uint64_t size) {
+    struct header header = {.magic = "ustar  ", .type = member->type};
     memcpy(header.name, name, strnlen(name, sizeof header.name));
     memcpy(header.target, member->target, strnlen(member->target, sizeof header.target));
-    put_number(header.mode, sizeof header.mode, member->metadata.mode);
-    put_number(header.uid, sizeof header.uid, member->metadata.uid);
-    put_number(header.gid, sizeof header.gid, member->metadata.gid);
-    put_number(header.mtime, sizeof header.mtime, member->metadata.mtime);
-    put_number(header.size, sizeof header.size, (int64_t)size);
+    tar_put_number(header.mode, sizeof header.mode, member->metadata.mode);
+    tar_put_number(header.uid, sizeof header.uid, member->metadata.uid);
+    tar_put_number(header.gid, sizeof header.gid, member->metadata.gid);
+    tar_put_number(header.mtime, sizeof header.mtime, member->metadata.mtime);
+    tar_put_number(header.size, sizeof header.size, (int64_t)size);
+    if (member->type == TAR_SPARSE)
+        map_put((unsigned char *)&header, member->map);
     snprintf(header.checksum, sizeof header.checksum, "%06o", checksum(&header));
     header.checksum[7] = ' ';
     buffer_add(archive, &header, sizeof header);
@@ -55,11 +57,11 @@ void tar_pad(struct buffer *archive, uint64_t size) {
 }
 
 static void put_long(struct buffer *archive, char type, const char *value) {
-    const struct member nobody = {.target = ""};
+    const struct member nobody = {.target = "", .type = type};
     size_t size = strlen(value) + 1;
     if (size <= 101)
         return;
-    put_header(archive, &nobody, "././@LongLink", type, size);
+    put_header(archive, &nobody, "././@LongLink", size);
     buffer_add(archive, value, size);
     tar_pad(archive, size);
 }
@@ -68,11 +70,13 @@ static void put_long(struct buffer *archive, char type, const char *value) {
 void tar_put(struct buffer *archive, const struct member *member) {
     put_long(archive, TAR_LONG_TARGET, member->target);
     put_long(archive, TAR_LONG_NAME, member->name);
-    put_header(archive, member, member->name, member->type, member->size);
+    put_header(archive, member, member->name, member->size);
+    if (member->type == TAR_SPARSE)
+        map_put_more(archive, member->map);
 }
 
 /* Read a number. Return whether it is one. */
-static bool get_number(const char *field, size_t width, int64_t *value) {
+bool tar_get_number(const char *field, size_t width, int64_t *value) {
     unsigned char first = (unsigned char)field[0];
     *value = first == 0xff ? -1 : 0;
     if (first == 0x80 || first == 0xff) {
@@ -93,7 +97,7 @@ static bool get_number(const char *field, size_t width, int64_t *value) {
 
 static bool get_id(const char *field, size_t width, uint32_t most, uint32_t *id) {
     int64_t value;
-    if (!get_number(field, width, &value) || value < 0 || value > most)
+    if (!tar_get_number(field, width, &value) || value < 0 || value > most)
         return false;
     *id = (uint32_t)value;
     return true;
@@ -113,12 +117,12 @@ bool tar_read(const unsigned char *block, struct member *member) {
     struct header header;
     int64_t sum, size;
     memcpy(&header, block, sizeof header);
-    if (!get_number(header.checksum, sizeof header.checksum, &sum) || sum != checksum(&header) ||
+    if (!tar_get_number(header.checksum, sizeof header.checksum, &sum) || sum != checksum(&header) ||
         !get_id(header.mode, sizeof header.mode, UINT32_MAX, &member->metadata.mode) ||
         !get_id(header.uid, sizeof header.uid, UINT32_MAX - 1, &member->metadata.uid) ||
         !get_id(header.gid, sizeof header.gid, UINT32_MAX - 1, &member->metadata.gid) ||
-        !get_number(header.mtime, sizeof header.mtime, &member->metadata.mtime) ||
-        !get_number(header.size, sizeof header.size, &size) || size < 0)
+        !tar_get_number(header.mtime, sizeof header.mtime, &member->metadata.mtime) ||
+        !tar_get_number(header.size, sizeof header.size, &size) || size < 0)
         return false;
     member->metadata.mode &= 07777;
     member->size = (uint64_t)size;

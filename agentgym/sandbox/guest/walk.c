@@ -3,7 +3,7 @@
  * Only the folder at hand is open. The way up is "..", and counts only where it leads to the
  * very folder that was left, so that moving folders about leads the walk nowhere else.
  */
-#include "guest.h"
+#include "archive.h"
 
 #include <dirent.h>
 #include <errno.h>

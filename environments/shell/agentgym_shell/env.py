@@ -10,6 +10,7 @@ from pydantic import Field
 from agentgym.env import ToolEnvironment, digest
 from agentgym.errors import ToolError, UnknownNameError, UsageError
 from agentgym.sandbox import SandboxSpec
+from agentgym.sandbox.backends import backend_type
 from agentgym.sandbox.spec import MIB
 from agentgym.tools import tool
 from agentgym.types import Action, Json, Reward, Transition
@@ -74,6 +75,7 @@ class ShellEnvironment(ToolEnvironment[ShellPublic, ShellPrivate]):
     ) -> None:
         if grader not in GRADERS:
             raise UnknownNameError("grader", grader, GRADERS)
+        backend_type(sandbox)  # refuses an unknown name
         _check_option("timeout", timeout, (int, float), most=MOST_S)
         _check_option("max_output", max_output, (int,), most=MIB)
         fields = {**DEFAULTS, **(spec or {})}

@@ -12,8 +12,12 @@ from agentgym.sandbox import Shell
 
 _PATIENCE_S = 10.0
 
-# In a subshell, so that nothing of it stays behind.
-_CAPTURE = "(set +eu; declare -p; declare -f; shopt -p; set +o; alias -p; umask -p) 2>/dev/null"
+# In a subshell, so that nothing of it stays behind. What `set` prints is brought back last: a
+# shell that ends at the first error would end on the way.
+_CAPTURE = (
+    "(set +o; printf '\\0'; set +eu; shopt -p; declare -p; declare -f; alias -p; umask -p)"
+    " 2>/dev/null"
+)
 
 # What every bash has of its own, and what is another at every moment or in every sandbox.
 _OWN = re.compile(
@@ -39,12 +43,13 @@ async def capture(shell: Shell) -> SavedShell:
     found = await shell.run(_CAPTURE, timeout=_PATIENCE_S)
     if found.timed_out or found.truncated:
         return SavedShell(shell.cwd, b"")
-    lines = (line for line in found.stdout.split(b"\n") if not _OWN.fullmatch(line))
-    return SavedShell(shell.cwd, b"\n".join(lines))
+    options, _, rest = found.stdout.partition(b"\0")
+    lines = [line for line in rest.split(b"\n") if not _OWN.fullmatch(line)]
+    return SavedShell(shell.cwd, b"\n".join([*lines, options]))
 
 
 async def revive(shell: Shell, saved: SavedShell) -> None:
     """Bring a new shell into a saved state."""
     text = saved.text.decode("utf-8", "surrogateescape")
     script = f"cd -- {shlex.quote(saved.cwd)}\nunset -v $(compgen -e)\n{text}"
-    await shell.run(f"{{ {script}\n}} >/dev/null 2>&1", timeout=_PATIENCE_S)
+    await shell.run(script, timeout=_PATIENCE_S)

@@ -88,4 +88,8 @@ class Session:
         self._stage.end(self._sandbox)
 
     async def _begin(self) -> None:
-        await self._shell.run(self._beginning)
+        began = await self._shell.run(self._beginning)
+        if began.exit_code:  # its folder is gone, or closed to it
+            await self._shell.close()
+            self._shell = self._sandbox.shell(cwd="/")
+            await self._shell.run(self._beginning)

@@ -74,7 +74,7 @@ async def test_an_interpreter_reads_nothing_of_the_agents(
     fakes = (
         "cat > sitecustomize.py <<< 'import os; os._exit(0)'",
         "cp sitecustomize.py usercustomize.py; cp sitecustomize.py json.py; cp json.py sys.py",
-        "d=.local/lib/python3.11/site-packages; mkdir -p $d; cp *.py $d; echo import json > $d/a.pth",
+        "d=.local/lib/python3.11/site-packages; mkdir -p $d; cp *.py $d; echo import x > $d/a.pth",
         "printf '#!/bin/sh\\nexit 0\\n' > python3; chmod +x python3; mkdir bin; cp python3 bin",
         "export PYTHONPATH=/work PYTHONHOME=/work PYTHONSTARTUP=/work/json.py PYTHONINSPECT=1",
         "mkdir -p .config; echo 'home = /work' > pyvenv.cfg",
@@ -129,7 +129,7 @@ async def test_nothing_private_can_be_read(
     )
     await any_env.reset(asked, seed=0)
     for look in (
-        "grep -rI --devices=skip Zanzibar-471[1] /work /tmp /dev/shm /etc /run /var /home /root /opt",
+        "grep -rI --devices=skip Zanzibar-471[1] /work /tmp /dev/shm /etc /run /var /home /opt",
         "cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ /proc/self/mountinfo | tr '\\0' '\\n' "
         "| grep Zanzibar-471[1]",
         "set | grep Zanzibar-471[1]; ls -laR /work /tmp /dev/shm | grep Zanzibar-471[1]",

@@ -92,8 +92,11 @@ async def test_a_shell_whose_folder_is_gone_goes_on_elsewhere(
 ) -> None:
     await run(begun, "mkdir d; cd d; rmdir ../d")
     text = await run(begun, "exit 0")
-    assert "is in /work]" in text
-    assert await run(begun, "pwd") == "/work"
+    assert "is in /]" in text
+    assert await run(begun, "pwd; cd /work") == "/"
+    await run(begun, "chmod 000 /work; cd /")
+    assert "is in /]" in await run(begun, "exit 0")
+    assert await run(begun, "chmod 755 /work; cd /work; pwd") == "/work"
 
 
 async def test_long_output_is_cut_in_the_middle_and_counted(run: Run, task: MakeTask) -> None:
@@ -103,7 +106,7 @@ async def test_long_output_is_cut_in_the_middle_and_counted(run: Run, task: Make
         text = await run(env, "seq 1 100000")
         assert text.startswith("1\n2\n3\n")
         assert text.endswith("99999\n100000")
-        assert "[588694 characters left out here;" in text
+        assert "[588695 characters left out here;" in text
         assert "not kept" in await run(env, "head -c 20000000 /dev/zero | tr '\\0' x")
     finally:
         await env.close()
