@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from agentgym.cli import environments, evaluate, runs
+from agentgym.cli import environments, evaluate, runs, sandbox
 from agentgym.cli.doctor import doctor
 from agentgym.cli.output import plain, print_json
 from agentgym.errors import AgentgymError
@@ -45,6 +45,7 @@ app.command("show")(runs.show)
 app.command("replay")(runs.replay)
 app.command("export")(runs.export)
 app.command("doctor")(doctor)
+app.add_typer(sandbox.app, name="sandbox")
 
 
 def main() -> None:

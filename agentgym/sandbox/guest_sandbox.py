@@ -256,7 +256,8 @@ class GuestSandbox(Sandbox):
 
     async def close(self) -> None:
         """See `Sandbox.close`."""
-        if self._closing is None:
+        # A loop that ends cancels what removes it; whoever ends the pool then asks again.
+        if self._closing is None or self._closing.cancelled():
             self._guest.close()
             for tunnel in self._tunnels:
                 tunnel.cancel()

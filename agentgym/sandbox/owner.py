@@ -1,9 +1,11 @@
 """Whose a sandbox is: a process named so that a reused pid is not mistaken for it."""
 
 import os
+import re
 import secrets
 import shutil
 import tempfile
+import time
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -52,13 +54,21 @@ class Owner(NamedTuple):
 
 
 def new_id() -> str:
-    """Return a sandbox name that no other has on this machine: the owner and a random part."""
-    return f"{Owner.current().encode()}-{secrets.token_hex(4)}"
+    """Return a sandbox name that no other has on this machine: the owner, the time, chance."""
+    return f"{Owner.current().encode()}-{int(time.time()):08x}{secrets.token_hex(4)}"
 
 
 def owner_of(identity: str) -> Owner | None:
     """Return whose a sandbox's name says it is, or None where it is no such name."""
     return Owner.decode(identity.rpartition("-")[0])
+
+
+def made_at(identity: str) -> float | None:
+    """Return when a sandbox was named, in seconds since 1970, or None where it is no such name."""
+    digits = identity.rpartition("-")[2]
+    if owner_of(identity) is None or not re.fullmatch("[0-9a-f]{16}", digits):
+        return None
+    return float(int(digits[:8], 16))
 
 
 def scratch_root() -> Path:

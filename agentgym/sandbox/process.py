@@ -26,7 +26,7 @@ from agentgym.sandbox.local import (
 from agentgym.sandbox.owner import dead_scratch, make_scratch, new_id, owner_of, remove_scratch
 from agentgym.sandbox.spec import DEFAULT_PATH, WORK, SandboxSpec
 
-_TITLE = "agentgym-sandbox "
+_TITLE = "agentgym-sandbox"
 _MARK = "AGENTGYM_SANDBOX"
 _ROUNDS = 500
 _ROUND_S = 0.01
@@ -101,7 +101,7 @@ class ProcessBackend(LocalBackend):
         )
         program = await asyncio.to_thread(guest_program)
         identity = new_id()
-        child = _launch(program, spec, identity)
+        child = _launch(program, spec, identity, self._run_id)
         folder = str(child.folder)
         sandbox = ProcessSandbox(
             spec,
@@ -166,7 +166,7 @@ def _check(spec: SandboxSpec) -> None:
             )
 
 
-def _launch(program: Path, spec: SandboxSpec, identity: str) -> _Child:
+def _launch(program: Path, spec: SandboxSpec, identity: str, run_id: str) -> _Child:
     try:
         with undone_on_error() as undo:
             folder = make_scratch(identity)
@@ -178,7 +178,7 @@ def _launch(program: Path, spec: SandboxSpec, identity: str) -> _Child:
             with theirs:
                 process = subprocess.Popen(
                     [
-                        *(_TITLE + identity, "--fd", str(theirs.fileno())),
+                        *(f"{_TITLE} {identity} {run_id}", "--fd", str(theirs.fileno())),
                         *("--nofile", str(spec.open_files), "--as", str(spec.memory)),
                     ],
                     executable=program,
@@ -222,22 +222,27 @@ def _move(archive: bytes, source: str, target: str) -> bytes:
 def _found() -> Iterator[SandboxInfo]:
     identities = set()
     for pid in procfs.pids():
-        title = next(iter(procfs.words_of(pid)), "")
-        identity = title.removeprefix(_TITLE)
-        if title.startswith(_TITLE) and owner_of(identity) and procfs.uid_of(pid) == os.getuid():
+        identity, run_id = _titled(pid)
+        if owner_of(identity) is not None and procfs.uid_of(pid) == os.getuid():
             identities.add(identity)
-            yield _info(identity, "sandbox")
+            yield _info(identity, "sandbox", run_id)
     for folder in dead_scratch():
         if folder.name not in identities:
-            yield _info(folder.name, "folder")
+            yield _info(folder.name, "folder", "")
 
 
-def _info(identity: str, what: str) -> SandboxInfo:
+def _titled(pid: int) -> tuple[str, str]:
+    """Return the sandbox and the run that a guest is of, empty where it is none."""
+    words = next(iter(procfs.words_of(pid)), "").split(" ", 2)
+    return (words[1], words[2]) if words[0] == _TITLE and len(words) == 3 else ("", "")
+
+
+def _info(identity: str, what: str, run_id: str) -> SandboxInfo:
     owner = owner_of(identity)
     return SandboxInfo(
         id=identity,
         backend="process",
-        run_id="",
+        run_id=run_id,
         owner_pid=owner.pid if owner is not None else 0,
         alive=owner is not None and owner.alive(),
         what=what,
@@ -246,17 +251,12 @@ def _info(identity: str, what: str) -> SandboxInfo:
 
 
 def _end_all(identity: str) -> None:
-    """End what a sandbox has started and what carries its name for that reason."""
+    """End a sandbox's guest, and what carries its name because it was started in it."""
 
     def is_meant(pid: int) -> bool:
-        return (
-            procfs.uid_of(pid) == os.getuid()
-            and pid != os.getpid()
-            and (
-                f"{_MARK}={identity}" in procfs.environment_of(pid)
-                or f"{_TITLE}{identity}" in procfs.words_of(pid)[:1]
-            )
-        )
+        named = f"{_MARK}={identity}" in procfs.environment_of(pid)
+        ours = procfs.uid_of(pid) == os.getuid() and pid != os.getpid()
+        return ours and (named or _titled(pid)[0] == identity)
 
     for _ in range(_ROUNDS):
         left = [pid for pid in procfs.pids() if is_meant(pid)]

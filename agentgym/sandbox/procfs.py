@@ -81,14 +81,16 @@ async def ended(handle: int, timeout: float) -> bool:
     """
     loop = asyncio.get_running_loop()
     over = asyncio.Event()
-    loop.add_reader(handle, over.set)
+    own = os.dup(handle)  # a loop has one reader for each descriptor, and others may wait too
+    loop.add_reader(own, over.set)
     try:
         async with asyncio.timeout(timeout):
             await over.wait()
     except TimeoutError:
         return False
     finally:
-        loop.remove_reader(handle)
+        loop.remove_reader(own)
+        os.close(own)
     return True
 
 

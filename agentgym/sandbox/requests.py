@@ -10,6 +10,7 @@ from agentgym.sandbox.spec import FileInfo, check_environment, checked_path
 from agentgym.sandbox.wire import WireError
 
 _SHELL = ("/bin/bash", "-c")
+_FOREVER = 1e12
 
 
 def argv_of(command: Command) -> Sequence[str]:
@@ -39,7 +40,7 @@ def execute(
     Raises:
         UsageError: Something in it cannot be.
     """
-    if timeout <= 0 or limit < 0:
+    if not 0 < timeout < _FOREVER or limit < 0:
         raise UsageError("A command's timeout is above 0 and its output limit not below.")
     try:
         check_environment(env)
@@ -74,8 +75,15 @@ def on_path(user: str, path: str, *numbers: bytes) -> bytes:
 
 
 def on_paths(user: str, paths: Sequence[str], *numbers: bytes) -> bytes:
-    """Return a request about several paths: user, numbers, and the paths with their count."""
-    fields = (wire.text(checked_path(path)) for path in paths)
+    """Return a request about several paths: user, numbers, and the paths with their count.
+
+    Raises:
+        UsageError: A path is relative, holds a NUL or cannot be encoded.
+    """
+    try:
+        fields = [wire.text(checked_path(path)) for path in paths]
+    except ValueError as error:
+        raise UsageError(f"A path in a sandbox is absolute: {error}.") from error
     return b"".join((wire.text(user), *numbers, wire.U32.pack(len(paths)), *fields))
 
 
@@ -85,12 +93,13 @@ def entries(data: bytes | bytearray) -> list[FileInfo]:
     Raises:
         WireError: They are none.
     """
+    data = bytes(data)
     found, offset = [], 0
     while offset < len(data):
         if len(data) - offset < wire.STAT_FIELDS.size:
             raise WireError("an entry is cut off")
         mode, uid, gid, size, mtime = wire.STAT_FIELDS.unpack_from(data, offset)
-        name, offset = wire.read_text(bytes(data), offset + wire.STAT_FIELDS.size)
-        target, offset = wire.read_text(bytes(data), offset)
+        name, offset = wire.read_text(data, offset + wire.STAT_FIELDS.size)
+        target, offset = wire.read_text(data, offset)
         found.append(FileInfo(name, mode, uid, gid, size, mtime / 1e9, target))
     return found

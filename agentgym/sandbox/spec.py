@@ -86,7 +86,7 @@ class SandboxSpec(BaseModel):
     @field_validator("user")
     @classmethod
     def _not_root(cls, user: str) -> str:
-        if user in ("root", "0", "") or not re.fullmatch(r"[a-z_][a-z0-9_-]{0,31}|\d{1,9}", user):
+        if user == "root" or not re.fullmatch(r"[a-z_][a-z0-9_-]{0,31}|[1-9][0-9]{0,8}", user):
             raise ValueError("commands run as an ordinary user, not as root")
         return user
 

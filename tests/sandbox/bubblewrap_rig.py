@@ -52,13 +52,15 @@ def start_python(program: str, folder: Path, *before: str) -> subprocess.Popen[s
 
     Args:
         program: Its source.
-        folder: Takes its cache; every user may enter it.
+        folder: Where it starts, and has its cache as another user; every user may enter it.
         before: What starts it, such as `unshare` with its options.
     """
-    root = str(Path(agentgym.__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": str(Path(agentgym.__file__).parents[1])}
+    if program.startswith(AS_ORDINARY):
+        environment["XDG_CACHE_HOME"] = str(folder / "cache")
     return subprocess.Popen(
         [*before, sys.executable, "-c", program],
-        env={**os.environ, "PYTHONPATH": root, "XDG_CACHE_HOME": str(folder / "cache")},
+        env=environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -1,6 +1,7 @@
 """A proxy to try out: an `Egress` behind a port of the host, and servers for it to reach."""
 
 import asyncio
+import shutil
 import socket
 import ssl
 import struct
@@ -11,6 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
 from aiohttp import web
 
 from agentgym.sandbox.egress.attempt import Attempt
@@ -19,6 +21,9 @@ from agentgym.sandbox.egress.upstream import Resolver
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 CHUNK = 1 << 16
+
+needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
+needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
 
 
 class SocketStream:

@@ -11,6 +11,7 @@ from agentgym.sandbox import Command, ExecResult, SandboxBackend
 from agentgym.sandbox.backends import make_backend
 from agentgym.sandbox.check import CHECKS, CheckResult, check_backend
 from tests.sandbox import faulty
+from tests.sandbox.wrapped import Wrapped, WrappedBackend
 from tests.servers import require
 
 ALL = 60
@@ -27,8 +28,8 @@ async def sound() -> AsyncIterator[SandboxBackend]:
     await backend.close()
 
 
-def wrapping(sandbox: type[faulty.Wrapped], inner: SandboxBackend) -> SandboxBackend:
-    backend = faulty.WrappedBackend(inner)
+def wrapping(sandbox: type[Wrapped], inner: SandboxBackend) -> SandboxBackend:
+    backend = WrappedBackend(inner)
     backend.sandbox = sandbox
     return backend
 
@@ -79,7 +80,7 @@ def wrapping(sandbox: type[faulty.Wrapped], inner: SandboxBackend) -> SandboxBac
     ids=lambda value: getattr(value, "__name__", ""),
 )
 async def test_a_bad_sandbox_is_caught(
-    fault: type[faulty.Wrapped], caught: set[str], sound: SandboxBackend
+    fault: type[Wrapped], caught: set[str], sound: SandboxBackend
 ) -> None:
     report = await check_backend(wrapping(fault, sound), only=caught)
     assert {result.name for result in report.failures} == caught, report.listing()
@@ -110,7 +111,7 @@ async def test_a_bad_sandbox_is_caught(
     ids=lambda value: getattr(value, "__name__", ""),
 )
 async def test_a_bad_backend_is_caught(
-    fault: type[faulty.WrappedBackend], caught: set[str], sound: SandboxBackend
+    fault: type[WrappedBackend], caught: set[str], sound: SandboxBackend
 ) -> None:
     report = await check_backend(fault(sound), only=caught)
     assert {result.name for result in report.failures} == caught, report.listing()
@@ -138,11 +139,11 @@ async def test_claimed_isolation_is_caught() -> None:
 
 async def test_a_wrapper_without_a_fault_passes(sound: SandboxBackend) -> None:
     only = {"exec", "encodings", "hostile", "state.reset", "lifetime.lost", "limits.disk"}
-    report = await check_backend(faulty.WrappedBackend(sound), only=only)
+    report = await check_backend(WrappedBackend(sound), only=only)
     assert not report.failed, report.listing()
 
 
-class Raises(faulty.Wrapped):
+class Raises(Wrapped):
     async def exec(self, command: Command, **options: object) -> ExecResult:
         raise KeyError("what a third party's backend may raise")
 

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-import shutil
 import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -15,6 +14,8 @@ from agentgym.sandbox.egress.proxy import Limits, proxy_environment
 from tests.sandbox.egress_rig import (
     certificate,
     listener,
+    needs_curl,
+    needs_openssl,
     proxy,
     python,
     run,
@@ -28,11 +29,6 @@ with urllib.request.urlopen(sys.argv[1], context=context) as answer:
     sys.stdout.buffer.write(answer.read())
 """
 BIG = 100 << 20
-WITHIN = 24 << 20
-"""Bytes of memory that a big transfer takes at most, both ends included."""
-
-needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
-needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from agentgym.errors import UsageError
 from agentgym.sandbox.owner import (
     Owner,
     dead_scratch,
+    made_at,
     make_scratch,
     new_id,
     owner_of,
@@ -83,6 +85,15 @@ def test_a_name_says_whose_it_is() -> None:
     assert owner_of(name) == Owner.current()
     assert name != new_id()
     assert Owner.decode(Owner.current().encode()) == Owner.current()
+
+
+def test_a_name_says_when_it_was_given() -> None:
+    before = int(time.time())
+    found = made_at(new_id())
+    assert found is not None
+    assert before <= found <= time.time()
+    assert made_at("not-a-sandbox") is None
+    assert made_at(f"{Owner.current().encode()}-abc") is None
 
 
 @pytest.mark.parametrize("name", ["", "docker", "1-2", "1-2-", "a-2-b-x", "1-b-boot-x", "-1-2-3"])

@@ -1,15 +1,11 @@
 """The pool's promises one by one; `test_pool_properties` mixes them."""
 
 import asyncio
-import threading
 
 import pytest
 
 from agentgym.errors import (
-    ProtocolError,
-    SandboxLostError,
     SandboxStartError,
-    SandboxUnavailableError,
     UsageError,
 )
 from agentgym.sandbox.admission import Admission
@@ -229,6 +225,9 @@ async def test_a_waiter_may_leave_while_it_is_being_served(turns: int) -> None:
         for _ in range(turns):
             await asyncio.sleep(0)
         waiting[0].cancel()
+        await asyncio.wait(waiting[:1])
+        if not waiting[0].cancelled():
+            pool.release(waiting[0].result())
         assert (await waiting[1]).alive
         assert len(backend.started) == 1
 
@@ -276,119 +275,6 @@ async def test_a_host_short_of_memory_is_waited_for(caplog: pytest.LogCaptureFix
         assert caplog.text.count("waits until the machine has memory") == 1
         free[0] = 1 << 50
         assert len(set(await asyncio.gather(*waiting))) == 3
-
-
-async def test_the_first_use_reaps_once() -> None:
-    backend = ImaginaryBackend("reap")
-    pool = SandboxPool(backend)
-    asked = [asking(pool, SMALL) for _ in range(3)]
-    await settle()
-    asked[0].cancel()
-    await settle()
-    assert not backend.started
-    backend.calls[0].end.set_result(None)
-    await asyncio.gather(*asked[1:])
-    await pool.close()
-    assert backend.reaped == 1
-
-
-async def test_what_is_missing_is_told_to_each_until_it_is_there() -> None:
-    class Missing(ImaginaryBackend):
-        there = False
-
-        async def check_available(self) -> None:
-            if not self.there:
-                raise SandboxUnavailableError("It is not here.", remedy="Get it.")
-
-    backend = Missing()
-    pool = SandboxPool(backend)
-    for result in await asyncio.gather(*map(pool.acquire, [SMALL] * 3), return_exceptions=True):
-        assert isinstance(result, SandboxUnavailableError)
-    assert pool.state.waiting == 0
-    backend.there = True
-    await pool.acquire(SMALL)
-    await pool.close()
-
-
-async def test_closing_ends_everything_and_refuses_everybody() -> None:
-    backend = ImaginaryBackend("start", "reset")
-    pool = SandboxPool(backend, max_sandboxes=3, owns_backend=True)
-    first = asking(pool, SMALL)
-    await settle()
-    backend.calls[0].end.set_result(None)
-    lent = await first
-    waiting = [asking(pool, SMALL) for _ in range(3)]
-    await settle()
-    assert (pool.state.starting, pool.state.waiting) == (2, 3)
-    await pool.close()
-    for task in waiting:
-        with pytest.raises(ProtocolError, match="closed"):
-            await task
-    assert not backend.alive
-    assert not backend.calls
-    assert backend.closed == 1
-    pool.release(lent)
-    with pytest.raises(ProtocolError, match="closed"):
-        await pool.acquire(SMALL)
-    await pool.close()
-
-
-async def test_a_sandbox_that_cannot_be_removed_is_told_of_at_the_end() -> None:
-    backend = ImaginaryBackend("close")
-    pool = SandboxPool(backend, owns_backend=True)
-    pool.release(await pool.acquire(SMALL), reusable=False)
-    await settle()
-    backend.held.clear()
-    backend.calls[0].end.set_exception(SandboxLostError("It cannot be removed."))
-    with pytest.raises(SandboxLostError):
-        await pool.close()
-    assert backend.closed == 1
-
-
-@pytest.mark.parametrize("opened", [True, False])
-def test_a_loop_that_just_ends_takes_everything_with_it(opened: bool) -> None:
-    backend = ImaginaryBackend() if opened else ImaginaryBackend("reap")
-    pools = []
-
-    async def leave_it() -> None:
-        pool = SandboxPool(backend, warm=2)
-        pools.append(pool)
-        asked = [asking(pool, SMALL) for _ in range(2)]
-        await settle()
-        if opened:
-            pool.release(await asked[0])
-
-    asyncio.run(leave_it())
-    assert not backend.alive
-    assert not backend.calls
-    assert pools[0].closed or not opened
-
-
-def test_a_pool_belongs_to_one_loop() -> None:
-    async def make() -> SandboxPool:
-        return SandboxPool(ImaginaryBackend())
-
-    pool = asyncio.run(make())
-    with pytest.raises(ProtocolError, match="another event loop"):
-        asyncio.run(pool.acquire(SMALL))
-
-
-def test_loops_in_several_threads_have_pools_of_their_own() -> None:
-    served = []
-
-    async def use() -> None:
-        async with SandboxPool(ImaginaryBackend()) as pool:
-            for _ in range(50):
-                async with pool.lease(SMALL):
-                    await asyncio.sleep(0)
-            served.append(pool)
-
-    threads = [threading.Thread(target=asyncio.run, args=(use(),)) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(served) == 4
 
 
 async def test_more_warm_than_may_be_idle_is_refused() -> None:

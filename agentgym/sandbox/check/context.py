@@ -25,7 +25,7 @@ class Context:
         backend: What is being checked.
         folder: A folder of the host for this check alone.
         secret: What the canaries hold: an environment variable of this process, and a file in
-            its temporary folder, its home and its current folder each.
+            its temporary folder and its home each.
         canaries: Those files.
     """
 
@@ -55,7 +55,7 @@ class Context:
 
     async def fresh(self, **fields: Any) -> Sandbox:
         """Return a new sandbox of a spec with these fields, closed after the check."""
-        return self.keep(await self.backend.start(SandboxSpec.of(**fields)))
+        return self.keep(await self.backend.start(checked_spec(**fields)))
 
     def keep(self, sandbox: Sandbox) -> Sandbox:
         """Have a sandbox closed after the check."""
@@ -67,6 +67,11 @@ class Context:
         for sandbox in self._own:
             with suppress(AgentgymError, OSError):
                 await sandbox.close()
+
+
+def checked_spec(**fields: Any) -> SandboxSpec:
+    """Return a spec whose commands end before a check's patience does."""
+    return SandboxSpec.of(**{"timeout": 20.0, **fields})
 
 
 def token() -> str:
@@ -96,14 +101,14 @@ async def still_works(sandbox: Sandbox) -> None:
 def canaries(secret: str) -> Iterator[tuple[Path, ...]]:
     """Put a secret where a sandbox must not find it, as long as the body runs."""
     name = f".agentgym-check-{token()}"
-    folders = {Path(tempfile.gettempdir()), Path.home(), Path.cwd()}
+    folders = {Path(tempfile.gettempdir()), Path.home()}
     made: list[Path] = []
     before = os.environ.get(CANARY)
     os.environ[CANARY] = secret
     try:
         for folder in sorted(folders):
             path = folder / name
-            with suppress(PermissionError):  # a current folder that is not ours
+            with suppress(PermissionError):  # a home that is not ours
                 path.write_text(secret, "ascii")
                 path.chmod(0o644)
                 made.append(path)

@@ -108,6 +108,14 @@ print(json.dumps(sum(os.times()[:4])))
 WIDE_FOLDERS = """
 import json, os, sys
 most_bytes, most_files = map(int, sys.argv[1:])
+def writable(folder):
+    path = folder + "/agentgym-probe"
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        os.unlink(path)
+    except OSError:
+        return False
+    return True
 wide = []
 for folder, folders, _ in os.walk("/"):
     if folder == "/":
@@ -116,6 +124,7 @@ for folder, folders, _ in os.walk("/"):
         room = os.statvfs(folder)
         size = room.f_blocks * room.f_frsize
         if not 0 < size <= most_bytes or not 0 < room.f_files <= most_files:
-            wide.append([folder, size, room.f_files])
+            if writable(folder):
+                wide.append([folder, size, room.f_files])
 print(json.dumps(wide[:20]))
 """

@@ -1,6 +1,7 @@
 """Checks of the shell that lives on between its commands."""
 
 from agentgym.errors import AgentgymError, UsageError
+from agentgym.sandbox.base import Shell
 from agentgym.sandbox.check.context import MIB, Context, home, token
 from agentgym.sandbox.check.inside import running
 from agentgym.sandbox.check.registry import check, holds, refused, same
@@ -105,16 +106,23 @@ async def limits(ctx: Context) -> None:
 
 @check("shells")
 async def forged(ctx: Context) -> None:
-    """A command in a shell cannot forge its own result through the shell's channel."""
+    """A command that writes to the shell's own channel spoils no result but its own."""
     async with ctx.sandbox.shell() as shell:
-        for number in range(3, 64):
-            line = f"{{ printf '0\\0/\\0' >&{number}; }} 2>/dev/null; printf x; false"
-            found = await shell.run(line)
-            same(f"the result after writing to {number}", found[:3], (b"x", b"", 1))
+        for number in range(3, 40):
+            for words in ("0\\0/\\0", "0\\0/\\0000\\0/\\0", "0", "\\0\\0\\0", "x\\0", "-1\\0/\\0"):
+                line = f"{{ printf '{words}' >&{number}; }} 2>/dev/null; true"
+                await shell.run(line, timeout=5)
+            await _own_result(shell, f"writing to {number}")
         line = 'for f in /proc/$1/fd/*; do printf "0\\0/x\\0" >$f; done'
         await shell.run(f"timeout 2 bash -c '{line}' _ $$ >/dev/null 2>&1; false", timeout=10)
-        found = await shell.run("echo own; (exit 5)", timeout=10)
-        same("the next command's own result", (found.stdout, found.exit_code), (b"own\n", 5))
+        await _own_result(shell, "writing to every descriptor of the shell's")
+    same("the sandbox", (await ctx.sandbox.exec(["true"])).exit_code, 0)
+
+
+async def _own_result(shell: Shell, after: str) -> None:
+    word = token()
+    found = await shell.run(f"echo {word}; (exit 5)", timeout=10)
+    same(f"a result after {after}", found[:3], (f"{word}\n".encode(), b"", 5))
 
 
 @check("shells")

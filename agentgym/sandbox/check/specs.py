@@ -21,6 +21,7 @@ _PRIVILEGES: tuple[dict[str, Any], ...] = (
     {"user": "root"},
     {"user": "0"},
     {"user": "00"},
+    {"user": "\u0660"},
     {"user": "root:root"},
     {"user": "0:0"},
     {"user": "+0"},
@@ -53,7 +54,7 @@ async def privilege(_: Context) -> None:
             SandboxSpec.of(**fields)
 
 
-@check("specs")
+@check("specs", isolated=True)
 async def missing_image(ctx: Context) -> None:
     """An image that does not exist is refused with its name."""
     name = f"no-such-image-{token()}"
@@ -100,9 +101,10 @@ async def files_out_of_place(ctx: Context) -> None:
 
 @check("specs", isolated=True)
 async def folder_and_user(ctx: Context) -> None:
-    """Commands start in the spec's `cwd`, made where it is missing, as the spec's `user`."""
-    box = await ctx.fresh(cwd=f"{WORK}/sub/folder", user="1234")
-    same("the folder", (await succeeds(box, "pwd; touch mine")).text, f"{WORK}/sub/folder\n")
-    same("the user", (await succeeds(box, "id -u")).text, "1234\n")
-    await box.reset()
-    same("the folder after reset", (await succeeds(box, "pwd; ls -A")).text, f"{WORK}/sub/folder\n")
+    """Commands start in the spec's `cwd` as the spec's `user`, after a reset too."""
+    folder = f"{WORK}/sub/folder"
+    box = await ctx.fresh(cwd=folder, user="1234", files={f"{folder}/file": "x"})
+    for _ in range(2):
+        found = await succeeds(box, "pwd; id -u; ls -A; echo y >> file; touch new")
+        same("folder, user and files", found.text, f"{folder}\n1234\nfile\n")
+        await box.reset()

@@ -248,7 +248,7 @@ async def reset_of_files(ctx: Context) -> None:
 @check("state", isolated=True)
 async def reset_of_traps(ctx: Context) -> None:
     """`reset` gets through locked, deep, full and renamed folders, and follows no link."""
-    box = await ctx.fresh(inodes=9000, files={"/work/file": "x"})
+    box = await ctx.fresh(inodes=5000, files={"/work/file": "x"})
     deep = (
         "import os, sys; os.chdir(sys.argv[1])\nfor _ in range(8000): os.mkdir('d'); os.chdir('d')"
     )

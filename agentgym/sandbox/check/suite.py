@@ -13,10 +13,9 @@ from typing import Self
 from agentgym.errors import AgentgymError, UnknownNameError
 from agentgym.sandbox.base import Sandbox, SandboxBackend
 from agentgym.sandbox.check.catalogue import CHECKS
-from agentgym.sandbox.check.context import Context, applicable, canaries
+from agentgym.sandbox.check.context import Context, applicable, canaries, checked_spec
 from agentgym.sandbox.check.registry import Check, CheckFailure, NotApplicable
 from agentgym.sandbox.check.results import CheckReport, CheckResult, Status
-from agentgym.sandbox.spec import SandboxSpec
 
 PATIENCE_S = 60.0
 """Seconds a check may take."""
@@ -156,7 +155,7 @@ class Checker:
             except (AgentgymError, OSError):
                 await self._discard()
         if self._shared is None:
-            self._shared = await self._backend.start(SandboxSpec())
+            self._shared = await self._backend.start(checked_spec())
         self._used = False
         return self._shared
 

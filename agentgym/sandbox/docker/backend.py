@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from agentgym.errors import EpisodeError, SandboxStartError, SandboxUnavailableError
 from agentgym.sandbox.base import SandboxBackend, SandboxInfo
 from agentgym.sandbox.docker.available import check_engine
+from agentgym.sandbox.docker.built import BuiltImage, built_images
 from agentgym.sandbox.docker.engine import Engine, EngineError
 from agentgym.sandbox.docker.hardening import Image, container_config
 from agentgym.sandbox.docker.images import BUDGET, Images
@@ -55,6 +56,7 @@ class DockerBackend(SandboxBackend):
         self._connection: Engine | None = None
         self._starts = asyncio.Semaphore(_STARTS)
         self._open: dict[str, DockerSandbox] = {}
+        self._closed: set[str] = set()
         self._background: set[asyncio.Task[None]] = set()
 
     async def check_available(self) -> None:
@@ -94,9 +96,14 @@ class DockerBackend(SandboxBackend):
         """Build a recipe's image; see `Images.build`."""
         return await self._images().build(name, base_image=base_image, force=force, log=log)
 
+    async def images(self) -> Sequence[BuiltImage]:
+        """Return the images that were built from recipes."""
+        return await built_images(self._engine())
+
     async def list(self) -> Sequence[SandboxInfo]:
-        """See `SandboxBackend.list`."""
-        return await everything(self._engine())
+        """See `SandboxBackend.list`; sandboxes that were closed here are no more in it."""
+        closed = {*self._closed}
+        return [item for item in await everything(self._engine()) if item.id not in closed]
 
     async def reap(self) -> Sequence[SandboxInfo]:
         """See `SandboxBackend.reap`."""
@@ -142,9 +149,11 @@ class DockerBackend(SandboxBackend):
         return sandbox
 
     def _discard(self, identity: str) -> None:
-        """Remove a sandbox's container, and go on."""
+        """Remove a sandbox's container in the background."""
         self._open.pop(identity, None)
-        self._spawn(_discarded(self._engine(), identity))
+        self._closed.add(identity)
+        removing = self._spawn(_discarded(self._engine(), identity))
+        removing.add_done_callback(lambda _: self._closed.discard(identity))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)

@@ -79,7 +79,7 @@ class Engine:
                 await asyncio.shield(creating)
         except asyncio.CancelledError:
             # The engine makes it even where the request is cut off, so a removal waits for that.
-            await asyncio.wait((creating,))
+            await asyncio.gather(creating, return_exceptions=True)
             raise
 
     async def start(self, name: str) -> None:

@@ -24,6 +24,8 @@ from agentgym.sandbox.owner import remove_scratch
 _HOSTS = "127.0.0.1\tlocalhost sandbox\n::1\tlocalhost ip6-localhost ip6-loopback\n"
 _ENDING_S = 5.0
 _KILLED = "137"
+_HIDDEN = ("bind source path does not exist", "permission denied")
+"""What an engine says that has a temporary folder of its own, or may not run what is in it."""
 
 
 async def launch(
@@ -51,7 +53,13 @@ async def launch(
                 connection = await _first_connection(engine, name, listener, since)
             channel = await GuestChannel.over(connection, timeout=seconds)
     except EngineError as error:
-        raise SandboxStartError(f"The Docker engine made no sandbox: {error.said}.") from error
+        hidden = any(sign in error.said for sign in _HIDDEN)
+        raise SandboxStartError(
+            f"The Docker engine made no sandbox: {error.said}.",
+            remedy="TMPDIR has to name a folder that the engine sees and programs can run from."
+            if hidden
+            else None,
+        ) from error
     except (SandboxLostError, SandboxTimeoutError, SandboxTransportError) as error:
         raise SandboxStartError(f"The sandbox's guest did not greet: {error}") from error
     except TimeoutError as error:

@@ -99,8 +99,8 @@ class Egress:
             if visit.upstream is not None:
                 visit.upstream.abort()
             attempt = visit.attempt(self._sandbox)
-            _log.info("%s", attempt)
             self._keep(attempt)
+            _log.info("%s", attempt)
 
     async def _attend(self, visit: "_Visit", caller: Caller) -> None:
         limits = self._limits

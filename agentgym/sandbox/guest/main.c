@@ -35,9 +35,12 @@ struct options {
 _Noreturn void die(int status, const char *why) {
     if (why)
         fprintf(stderr, "agentgym guest: %s (errno %d)\n", why, errno);
+    static bool dying;
     bool all_gone;
-    if (getpid() != 1) /* the end of the first process is the end of all of them anyway */
+    if (getpid() != 1 && !dying) { /* the end of the first process is that of all anyway */
+        dying = true;
         kill_everything(&all_gone);
+    }
     _exit(status);
 }
 

@@ -91,14 +91,14 @@ static void kill_once(bool freeze) {
 uint64_t kill_everything(bool *all_gone) {
     uint64_t ended = 0, give_up = now_us() + KILL_SECONDS * 1000000ull;
     struct pollfd wait = {.fd = ends.fd, .events = POLLIN};
-    *all_gone = false;
-    for (unsigned round = 0; now_us() < give_up; round++) {
+    *all_gone = ends.fd < 0; /* nothing has been started yet */
+    for (unsigned round = 0; !*all_gone && now_us() < give_up; round++) {
         kill_once(round < 10 && round % 2 == 0);
         ended += reap(all_gone);
-        if (*all_gone)
-            break;
-        poll(&wait, 1, 2);
-        drain(ends.fd);
+        if (!*all_gone) {
+            poll(&wait, 1, 2);
+            drain(ends.fd);
+        }
     }
     return ended;
 }

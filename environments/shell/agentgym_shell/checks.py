@@ -53,9 +53,7 @@ async def problems(stage: Stage, task: ShellTask, left: Left) -> dict[str, list[
         gold = await stage.gold(task)
         found["state"] = differences(files.tree, gold.tree, private.state)
     if private.runs:
-        found["runs"] = [
-            problem for check in private.runs if (problem := await _run(stage, task, files, check))
-        ]
+        found["runs"] = await _runs(stage, task, files)
     if private.script is not None:
         found["script"] = await _script(stage, files, private.script, left.answer or "")
     return found
@@ -68,6 +66,13 @@ def _answer(check: AnswerCheck, answer: str | None, expected: str) -> list[str]:
     ):
         return []
     return ["the answer is another"]
+
+
+async def _runs(stage: Stage, task: ShellTask, files: Files) -> list[str]:
+    for check in task.private.runs:  # after one that fails the others decide nothing
+        if problem := await _run(stage, task, files, check):
+            return [problem]
+    return []
 
 
 async def _run(stage: Stage, task: ShellTask, files: Files, check: RunCheck) -> str | None:

@@ -81,7 +81,7 @@ async def test_a_program_is_run_on_hidden_input(
     )
     right = "awk '{s += $1} END {print s}' \"$@\""
     assert (await play(env, asked, f"cat > sum.sh <<'X'\n{right}\nX")).value == 1
-    for program in ("echo 3", "sleep 1000 & wait", "exit 0", "cat", "awk '{print 3}'"):
+    for program in ("echo 3", "exit 0", "cat", "awk '{print 3}'"):
         graded = await play(env, asked, f"cat > sum.sh <<'X'\n{program}\nX")
         assert graded.components == {"runs": 0, "correct": 0}, program
     assert (await play(env, asked)).value == 0

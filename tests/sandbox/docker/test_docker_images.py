@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import secrets
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -15,6 +16,8 @@ from agentgym.sandbox.docker.images import Images
 from agentgym.sandbox.docker.leftovers import container_name
 from agentgym.sandbox.spec import MIB, SandboxSpec
 
+NAME = f"test-{secrets.token_hex(4)}"  # no other process that runs the tests has it
+LABEL = f"agentgym.recipe={NAME}"
 HEAD = "ARG BASE_IMAGE=localhost/none:1\nFROM ${BASE_IMAGE}\n"
 BUILD = """
 import asyncio, sys
@@ -59,19 +62,19 @@ async def images(
     before = {image["Id"] for image in await engine.images()}
     yield Images(engine, budget=3 * MIB)
     for image in await engine.images(label="agentgym.key"):
-        if image["Id"] not in before and "the-test" in str(image["RepoTags"]):
+        if image["Id"] not in before and NAME in str(image["RepoTags"]):
             await engine.remove_image(image["RepoTags"][0])
 
 
 async def test_a_recipe_is_built_once(images: Images, write: Write, base_image: str) -> None:
-    recipe = write("the-test", "COPY data /data\n", data=b"one")
+    recipe = write(NAME, "COPY data /data\n", data=b"one")
     lines: list[str] = []
     first = await images.build(recipe, base_image=base_image, log=lines.append)
     built = len(lines)
     assert built
     again = await images.build(recipe, base_image=base_image, log=lines.append)
     assert (again, len(lines)) == (first, built)
-    write("the-test", "COPY data /data\n", data=b"two")
+    write(NAME, "COPY data /data\n", data=b"two")
     changed = await images.build(recipe, base_image=base_image)
     assert changed != first
     forced = await images.build(recipe, base_image=base_image, force=True)
@@ -83,20 +86,20 @@ async def test_an_image_says_what_it_is(
     images: Images, engine: Engine, write: Write, base_image: str
 ) -> None:
     steps = "COPY data /data\nFROM ${BASE_IMAGE}\nCOPY --from=0 /data /other\n"
-    digest = await images.build(write("the-test", steps, data=b"x"), base_image=base_image)
+    digest = await images.build(write(NAME, steps, data=b"x"), base_image=base_image)
     found = await engine.image(digest)
     assert found is not None
     labels = found["Config"]["Labels"]
-    assert labels["agentgym.recipe"] == "the-test"
+    assert labels["agentgym.recipe"] == NAME
     assert labels["agentgym.base"] == base_image
-    assert found["RepoTags"] == [f"localhost/agentgym-the-test:{labels['agentgym.key']}"]
-    assert await engine.images(dangling="true", label="agentgym.recipe=the-test") == []
+    assert found["RepoTags"] == [f"localhost/agentgym-{NAME}:{labels['agentgym.key']}"]
+    assert await engine.images(dangling="true", label=LABEL) == []
 
 
 async def test_two_processes_build_a_recipe_once(
     images: Images, write: Write, base_image: str
 ) -> None:
-    recipe = write("the-test", "COPY data /data\n", data=b"x")
+    recipe = write(NAME, "COPY data /data\n", data=b"x")
     command = [sys.executable, "-c", BUILD, recipe, base_image]
     pipe = asyncio.subprocess.PIPE
     builders = [
@@ -115,20 +118,20 @@ async def test_two_processes_build_a_recipe_once(
 async def test_a_broken_recipe_says_where(
     images: Images, engine: Engine, write: Write, base_image: str
 ) -> None:
-    recipe = write("the-test", "RUN echo one > /one\nRUN echo the-last-words && exit 3\n")
-    with pytest.raises(UsageError, match=r"'the-test' cannot be built.* code: 3") as caught:
+    recipe = write(NAME, "RUN echo one > /one\nRUN echo the-last-words && exit 3\n")
+    with pytest.raises(UsageError, match=rf"'{NAME}' cannot be built.* code: 3") as caught:
         await images.build(recipe, base_image=base_image)
     assert "the-last-words" in str(caught.value)
     with pytest.raises(UsageError, match="cannot be built"):
-        await images.build(write("the-test", "NONSENSE\n"), base_image=base_image)
-    assert await engine.images(dangling="true", label="agentgym.recipe=the-test") == []
-    assert await engine.containers("agentgym.recipe=the-test") == []
+        await images.build(write(NAME, "NONSENSE\n"), base_image=base_image)
+    assert await engine.images(dangling="true", label=LABEL) == []
+    assert await engine.containers(LABEL) == []
 
 
 async def test_a_build_that_is_cancelled_leaves_nothing(
     images: Images, engine: Engine, write: Write, base_image: str
 ) -> None:
-    recipe = write("the-test", "RUN echo begun && sleep 600\n")
+    recipe = write(NAME, "RUN echo begun && sleep 600\n")
     begun = asyncio.Event()
 
     def log(line: str) -> None:
@@ -140,8 +143,8 @@ async def test_a_build_that_is_cancelled_leaves_nothing(
     building.cancel()
     with pytest.raises(asyncio.CancelledError):
         await building
-    assert await engine.containers("agentgym.recipe=the-test") == []
-    assert await engine.images(dangling="true", label="agentgym.recipe=the-test") == []
+    assert await engine.containers(LABEL) == []
+    assert await engine.images(dangling="true", label=LABEL) == []
 
 
 async def test_the_least_recently_used_images_make_room(
@@ -149,7 +152,7 @@ async def test_the_least_recently_used_images_make_room(
 ) -> None:
     async def build(name: str) -> str:
         content = os.urandom(MIB + MIB // 4)
-        recipe = write(f"the-test-{name}", "COPY data /data\n", data=content)
+        recipe = write(f"{NAME}-{name}", "COPY data /data\n", data=content)
         digest = await images.build(recipe, base_image=base_image)
         await images.resolve(digest)
         return digest
@@ -163,12 +166,12 @@ async def test_the_least_recently_used_images_make_room(
         False,
         True,
     ]
-    await engine.create("the-test", {"Image": first, "Cmd": ["true"]})
+    await engine.create(NAME, {"Image": first, "Cmd": ["true"]})
     try:
         fourth = await build("fourth")
         left = [bool(await engine.image(digest)) for digest in (first, third, fourth)]
     finally:
-        await engine.remove("the-test")
+        await engine.remove(NAME)
     assert left == [True, False, True]
 
 
@@ -194,7 +197,7 @@ async def test_an_images_volumes_checks_and_variables(
     backend: DockerBackend, images: Images, engine: Engine, write: Write, base_image: str
 ) -> None:
     steps = "ENV GREETING=hello\nVOLUME /data\nHEALTHCHECK --interval=1s CMD touch /tmp/checked\n"
-    digest = await images.build(write("the-test", steps), base_image=base_image)
+    digest = await images.build(write(NAME, steps), base_image=base_image)
     spec = SandboxSpec(image=digest, disk=2 * MIB)
     async with await backend.start(spec) as sandbox:
         found = await engine.container(container_name(sandbox.id))

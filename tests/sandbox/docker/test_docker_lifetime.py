@@ -2,7 +2,10 @@
 
 import asyncio
 import json
+import re
 import sys
+import time
+from pathlib import Path
 from typing import Any
 
 import aiodocker
@@ -70,7 +73,7 @@ async def test_a_start_that_is_cancelled_leaves_nothing(
     async with aiodocker.Docker() as docker:
         filters = {"event": [moment], "label": [f"agentgym.owner={Owner.current().encode()}"]}
         events: Any = docker.events
-        news = events.subscribe(filters=json.dumps(filters))
+        news = events.subscribe(since=f"{time.time():.6f}", filters=json.dumps(filters))
         starting = asyncio.create_task(backend.start(SandboxSpec()))
         await news.get()
         if starting.cancel():
@@ -90,6 +93,25 @@ async def test_what_cannot_start_leaves_nothing(backend: DockerBackend) -> None:
         await backend.start(SandboxSpec(user="missing"))
     with pytest.raises((SandboxStartError, UsageError), match="localhost/none"):
         await backend.start(SandboxSpec(image="localhost/none:1"))
+    assert await left_of_this_process(backend) == []
+
+
+@pytest.mark.parametrize(
+    ("guest", "said"),
+    [
+        ("#!/bin/sh\necho its last words >&2\nexit 7\n", "exit code 7. its last words"),
+        ("no program", "exec format error"),
+    ],
+)
+async def test_a_guest_that_does_not_run_is_quoted(
+    backend: DockerBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, guest: str, said: str
+) -> None:
+    program = tmp_path / "guest"
+    program.write_text(guest)
+    program.chmod(0o755)
+    monkeypatch.setattr("agentgym.sandbox.docker.backend.guest_program", lambda: program)
+    with pytest.raises(SandboxStartError, match=re.escape(said)):
+        await backend.start(SandboxSpec())
     assert await left_of_this_process(backend) == []
 
 
@@ -115,6 +137,20 @@ async def test_a_killed_container_is_reported_as_that(
         await sandbox.exec("true")
     await sandbox.close()
     await gone(engine, sandbox.id, since=0)
+
+
+async def test_a_sandbox_whose_guest_has_no_memory_is_reported_as_that(
+    backend: DockerBackend,
+) -> None:
+    sandbox = await backend.start(SandboxSpec(memory=64 * MIB, disk=1024 * MIB))
+
+    async def fill_and_read_until_it_ends() -> None:
+        await sandbox.exec("head -c 1G /dev/zero > x")
+        for _ in range(100):  # what the guest needs in between may be there now and then
+            await sandbox.read_file("/work/x")
+
+    with pytest.raises(SandboxLostError, match="killed for memory"):
+        await fill_and_read_until_it_ends()
 
 
 async def test_a_killed_host_leaves_nothing(engine: Engine, base_image: str) -> None:

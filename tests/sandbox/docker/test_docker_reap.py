@@ -1,9 +1,10 @@
 """What dead processes have left is found and removed, and nothing of the living."""
 
 import asyncio
+import secrets
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import aiodocker
@@ -15,7 +16,12 @@ from agentgym.sandbox.docker.leftovers import container_name, sandbox_labels
 from agentgym.sandbox.owner import Owner, make_scratch, owner_of, remove_scratch
 from agentgym.sandbox.spec import SandboxSpec
 
-ENDED = "from agentgym.sandbox.owner import new_id; print(new_id(), new_id(), new_id())"
+HOST = """
+import sys
+from agentgym.sandbox.owner import new_id
+print(new_id(), new_id(), new_id(), flush=True)
+sys.stdin.read()
+"""
 BUILD = """
 import asyncio, sys
 from agentgym.sandbox.docker.backend import DockerBackend
@@ -24,11 +30,27 @@ asyncio.run(DockerBackend().build(sys.argv[1], base_image=sys.argv[2], log=say))
 """
 
 
-@pytest.fixture(scope="module")
-def dead() -> list[str]:
-    """Names of sandboxes of a process that has ended."""
-    command = [sys.executable, "-c", ENDED]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+class Host:
+    """Another process that has sandboxes. Reapers run in tests beside, so it ends late."""
+
+    def __init__(self) -> None:
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", HOST], stdin=pipe, stdout=pipe, text=True
+        )
+        assert self._process.stdout is not None
+        self.sandboxes = self._process.stdout.readline().split()
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    host = Host()
+    yield host
+    host.end()
 
 
 class Containers:
@@ -65,25 +87,26 @@ def labels_of(identity: str, owner: Owner | None = None) -> dict[str, str]:
 
 
 async def test_sandboxes_of_a_dead_process_are_reaped(
-    backend: DockerBackend, engine: Engine, containers: Containers, dead: list[str]
+    backend: DockerBackend, engine: Engine, containers: Containers, host: Host
 ) -> None:
-    await containers(container_name(dead[0]), labels_of(dead[0]))
-    running = await containers(container_name(dead[1]), labels_of(dead[1]))
-    stopped = await containers(container_name(dead[2]), labels_of(dead[2]))
-    await engine.start(running)
-    await engine.start(stopped)
+    never_started, running, stopped = host.sandboxes
+    for identity in host.sandboxes:
+        await containers(container_name(identity), labels_of(identity))
+    await engine.start(container_name(running))
+    await engine.start(container_name(stopped))
     async with aiodocker.Docker() as docker:
-        await docker.containers.container(stopped).kill()
+        await docker.containers.container(container_name(stopped)).kill()
     living = await backend.start(SandboxSpec())
+    await backend.reap()
     listed = {item.id: item for item in await backend.list() if item.what == "sandbox"}
-    for name in dead:
-        found = listed[name]
-        assert (found.alive, found.run_id, found.backend) == (False, "old-run", "docker")
+    for identity in (never_started, running, stopped):
+        found = listed[identity]
+        assert (found.alive, found.run_id, found.backend) == (True, "old-run", "docker")
         assert found.detail.startswith("base, ")
     assert (listed[living.id].alive, listed[living.id].owner_pid) == (True, Owner.current().pid)
-    reaped = {item.id for item in await backend.reap()}
-    assert set(dead) <= reaped
-    assert living.id not in reaped
+    host.end()
+    reaped = await backend.reap()
+    assert living.id not in {item.id for item in reaped}
     assert await containers.left() == []
     assert (await living.exec("echo here")).text == "here\n"
 
@@ -100,28 +123,30 @@ async def test_an_owner_is_more_than_its_pid(
 ) -> None:
     identity = f"{owner.encode()}-12345678"
     await containers(container_name(identity), labels_of(identity, owner))
-    assert identity in {item.id for item in await backend.reap()}
+    await backend.reap()
     assert await containers.left() == []
 
 
 async def test_what_is_not_ours_is_left_alone(
-    backend: DockerBackend, containers: Containers, dead: list[str]
+    backend: DockerBackend, containers: Containers, host: Host
 ) -> None:
     # It carries its image's labels, also those that name the process that built it.
-    by_hand = await containers("by-hand-" + dead[0], {})
-    unreadable = await containers("unreadable-" + dead[0], {"agentgym": "x", "agentgym.owner": "?"})
+    by_hand = await containers("by-hand-" + host.sandboxes[0], {})
+    labels = {"agentgym": "x", "agentgym.owner": "?"}
+    unreadable = await containers("unreadable-" + host.sandboxes[0], labels)
     await backend.reap()
     assert await containers.left() == [by_hand, unreadable]
 
 
-async def test_folders_of_a_dead_process_are_reaped(
-    backend: DockerBackend, dead: list[str]
-) -> None:
-    own, others = make_scratch(dead[0]), make_scratch(dead[1])
+async def test_folders_of_a_dead_process_are_reaped(backend: DockerBackend, host: Host) -> None:
+    own, others = (make_scratch(identity) for identity in host.sandboxes[:2])
     (own / "guest").touch()
     (others / "mounted").mkdir()
     try:
-        assert (dead[0], "folder") in {(item.id, item.what) for item in await backend.reap()}
+        await backend.reap()
+        assert own.exists()
+        host.end()
+        await backend.reap()
         assert (own.exists(), others.exists()) == (False, True)
     finally:
         remove_scratch(others)
@@ -130,7 +155,7 @@ async def test_folders_of_a_dead_process_are_reaped(
 async def test_a_build_of_a_killed_process_is_reaped(
     backend: DockerBackend, engine: Engine, base_image: str, tmp_path: Path
 ) -> None:
-    recipe = tmp_path / "killed"
+    recipe = tmp_path / f"killed-{secrets.token_hex(4)}"
     recipe.mkdir()
     steps = "ARG BASE_IMAGE=none\nFROM ${BASE_IMAGE}\nRUN echo one > /one\n"
     (recipe / "Dockerfile").write_text(steps + "RUN echo begun && sleep 600\n")
@@ -144,7 +169,7 @@ async def test_a_build_of_a_killed_process_is_reaped(
     builder.kill()
     await builder.wait()
     await backend.reap()
-    label = "agentgym.recipe=killed"
+    label = f"agentgym.recipe={recipe.name}"
     assert await engine.containers(label) == []
     assert await engine.images(dangling="true", label=label) == []
-    assert "recipe killed" not in {item.detail for item in await backend.list()}
+    assert f"recipe {recipe.name}" not in {item.detail for item in await backend.list()}

@@ -1,0 +1,1 @@
+"""What sandboxes cost: measured, reported with spread beside targets, never judged."""
