@@ -3,29 +3,15 @@
 import shutil
 import sys
 from importlib.util import find_spec
-from typing import NamedTuple
 
+from agentgym.cli.findings import Finding, looks_at_sandboxes
 from agentgym.cli.output import JsonFlag, print_json, print_table
-
-
-class Finding(NamedTuple):
-    """One thing looked at.
-
-    Attributes:
-        needed_for: What does not work without it.
-        remedy: The command that brings it; empty where it is there.
-    """
-
-    name: str
-    found: bool
-    needed_for: str
-    remedy: str
-
 
 _EXTRAS = (
     ("openai", "llm", "the openai client"),
     ("litellm", "llm", "models of other providers"),
     ("pyarrow", "parquet", "export to Parquet"),
+    ("aiodocker", "docker", "sandboxes in Docker"),
     ("psycopg", "postgres", "PostgreSQL stores and databases"),
     ("pymysql", "mysql", "MariaDB and MySQL databases"),
 )
@@ -55,6 +41,7 @@ def _look() -> list[Finding]:
     for program, package, use in _PROGRAMS:
         found = shutil.which(program) is not None
         findings.append(Finding(program, found, use, "" if found else f"apt-get install {package}"))
+    findings += looks_at_sandboxes()
     specs, broken = registered()
     findings += [
         Finding(f"environment {spec.id}", True, spec.description, "") for spec in specs.values()

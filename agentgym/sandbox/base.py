@@ -140,7 +140,7 @@ class Sandbox(ABC):
             stdin: Its whole input; None is an empty one.
             cwd: Where it starts; the spec's by default.
             env: Variables over the spec's.
-            user: Who runs it; the spec's by default. Root has no capabilities.
+            user: Who runs it, not root; the spec's by default. Not every backend has several.
             timeout: Seconds; the spec's by default. Then it is killed with all it started.
             output_limit: Bytes kept of each stream; the spec's by default.
 

@@ -107,9 +107,11 @@ class Request:
         self._signs += 1
         if kind is Kind.DATA:
             self._room -= len(payload)
-            if self._room < 0:
-                raise WireError("more data than was asked for")
-            self._sink(payload)
+            if self._room >= 0:
+                self._sink(payload)
+            elif not self._answer.done():  # a folder may hold any amount; the rest is not kept
+                self._fail(OSError(27, os.strerror(27), self._path))
+                cancel(self._channel, self._id)
             return False
         if kind is Kind.OK:
             if not self._answer.done():

@@ -16,13 +16,13 @@ from agentgym.sandbox.egress.attempt import KEPT_ATTEMPTS, Attempt
 from agentgym.sandbox.egress.proxy import Egress, proxy_environment
 from agentgym.sandbox.exchanges import Execution, Request, Sink
 from agentgym.sandbox.shell import GuestShell
-from agentgym.sandbox.spec import DEFAULT_PATH, FileInfo, SandboxSpec
+from agentgym.sandbox.spec import DEFAULT_PATH, FileInfo, SandboxSpec, checked_user
 from agentgym.sandbox.streams import GuestStream
 from agentgym.sandbox.wire import Kind
 
 MAX_READ = 1 << 30
 """Bytes of a file that is read into memory, at most."""
-MAX_ARCHIVE = 4 << 30
+MAX_ARCHIVE = 1 << 30
 """Bytes of a folder's archive, at most."""
 _MAX_LISTING = 64 << 20
 _SPOOL = 8 << 20
@@ -329,12 +329,15 @@ class GuestSandbox(Sandbox):
     def _user(self, user: str | None) -> str:
         if user is None or user == self.spec.user:
             return self.user
-        if not self._backend.users or not user:
+        if not self._backend.users:
             raise UsageError(
                 f"A {self._backend.name} sandbox has one user, {self.spec.user}.",
                 remedy="Docker has several.",
             )
-        return user
+        try:
+            return checked_user(user)
+        except ValueError as error:
+            raise UsageError(f"A command's user: {error}.") from error
 
     def _check_open(self) -> None:
         if self._closing is not None:

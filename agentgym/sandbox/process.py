@@ -212,6 +212,8 @@ def _move(archive: bytes, source: str, target: str) -> bytes:
     ):
         for member in old:
             content = old.extractfile(member) if member.isreg() else None
+            if member.issparse():
+                member.type = tarfile.REGTYPE
             member.name = renamed(member.name)
             if member.islnk():
                 member.linkname = renamed(member.linkname)

@@ -16,12 +16,14 @@ from pydantic import (
 
 from agentgym.errors import UsageError
 
+KIB = 1 << 10
 MIB = 1 << 20
 WORK = "/work"
 """The folder commands start in, and the user's home: writable, empty at first, size-capped."""
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-_ALLOWED = re.compile(r"(?P<host>\*\.[\w.-]+|[\w.-]+|\[[0-9a-fA-F:.]+\])(?::(?P<port>\d{1,5}))?")
+_LAST_USER = (1 << 31) - 1
+_MEMORY = 512 * MIB
 
 
 class SandboxSpec(BaseModel):
@@ -34,8 +36,10 @@ class SandboxSpec(BaseModel):
         cpus: Processors' worth of time.
         memory: Bytes of memory, writable folders included; there is no swap beyond it.
         pids: Processes and threads at once.
-        disk: Bytes that each writable folder (`/work`, `/tmp`, `/dev/shm`) takes at most.
-        inodes: Files and folders that each of them takes at most.
+        disk: Bytes that each of the three writable folders (`/work`, `/tmp`, `/dev/shm`) takes
+            at most. They lie in memory: at most a quarter of it, which is the default.
+        inodes: Files and folders that each of them takes at most; one for 16 KiB of memory at
+            most, by default one for 32 KiB.
         open_files: File descriptors a process may have.
         egress: Hosts that may be reached, through a logging proxy, as `name`, `*.name` or an
             address, each with an optional `:port`. Empty is no network at all.
@@ -51,10 +55,10 @@ class SandboxSpec(BaseModel):
 
     image: str | None = None
     cpus: Annotated[float, Field(gt=0, le=1024)] = 1.0
-    memory: Annotated[int, Field(ge=16 * MIB)] = 512 * MIB
+    memory: Annotated[int, Field(ge=16 * MIB)] = _MEMORY
     pids: Annotated[int, Field(ge=4, le=1 << 20)] = 256
-    disk: Annotated[int, Field(ge=MIB)] = 128 * MIB
-    inodes: Annotated[int, Field(ge=64)] = 50_000
+    disk: Annotated[int, Field(ge=MIB)] = 0
+    inodes: Annotated[int, Field(ge=64)] = 0
     open_files: Annotated[int, Field(ge=16, le=1 << 20)] = 1024
     egress: tuple[str, ...] = ()
     env: Mapping[str, str] = Field(default_factory=dict)
@@ -85,10 +89,8 @@ class SandboxSpec(BaseModel):
 
     @field_validator("user")
     @classmethod
-    def _not_root(cls, user: str) -> str:
-        if user == "root" or not re.fullmatch(r"[a-z_][a-z0-9_-]{0,31}|[1-9][0-9]{0,8}", user):
-            raise ValueError("commands run as an ordinary user, not as root")
-        return user
+    def _ordinary(cls, user: str) -> str:
+        return checked_user(user)
 
     @field_validator("cwd")
     @classmethod
@@ -105,10 +107,28 @@ class SandboxSpec(BaseModel):
     @field_validator("egress")
     @classmethod
     def _hosts(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
-        for host in hosts:
-            if not _ALLOWED.fullmatch(host):
-                raise ValueError(f"{host!r} is not a host name or address with an optional :port")
+        if hosts:
+            from agentgym.sandbox.egress.allowlist import Allowlist
+
+            Allowlist(hosts)
         return hosts
+
+    @model_validator(mode="before")
+    @classmethod
+    def _shares(cls, fields: Any) -> Any:
+        memory = fields.get("memory", _MEMORY) if isinstance(fields, dict) else None
+        if not isinstance(memory, int):
+            return fields
+        return {"disk": memory // 4, "inodes": memory // (32 * KIB), **fields}
+
+    @model_validator(mode="after")
+    def _fit(self) -> "SandboxSpec":
+        # Full folders must leave room for the guest and for commands, or nothing could be run.
+        if self.disk > self.memory // 4:
+            raise ValueError(f"disk is at most a quarter of memory: {self.memory // 4} bytes")
+        if self.inodes > self.memory // (16 * KIB):
+            raise ValueError(f"inodes are at most {self.memory // (16 * KIB)} in this memory")
+        return self
 
     @model_validator(mode="after")
     def _names(self) -> "SandboxSpec":
@@ -176,6 +196,22 @@ def checked_path(path: str) -> str:
     if not path.startswith("/") or "\0" in path:
         raise ValueError(f"{path!r} is not an absolute path")
     return "/" + posixpath.normpath(path).lstrip("/")
+
+
+def checked_user(user: str) -> str:
+    """Return a user's name or number.
+
+    Raises:
+        ValueError: It is root, or cannot be a user.
+    """
+    number = int(user) if user.isascii() and user.isdecimal() else None
+    if user == "root" or number == 0:
+        raise ValueError("commands run as an ordinary user, not as root")
+    if number is None and not re.fullmatch(r"[a-z_][a-z0-9_-]{0,31}", user):
+        raise ValueError(f"{user!r} cannot be a user's name")
+    if number is not None and (number > _LAST_USER or user.startswith("0")):
+        raise ValueError(f"{user!r} cannot be a user's number")
+    return user
 
 
 def check_environment(env: Mapping[str, str]) -> None:

@@ -6,12 +6,14 @@ import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, cast
 
 _MODE = 0o777
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _CHUNK = 1 << 20
+MAX_BYTES = 4 << 30
+"""Bytes of the files of one folder, holes included, at most."""
 
 
 def pack(source: Path, path: str, archive: IO[bytes]) -> None:
@@ -66,18 +68,25 @@ def unpack(archive: IO[bytes], path: str, target: Path) -> None:
 
 
 def _write_alone(tar: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
-    content = _content(tar, member)
     with target.open("wb") as out:
-        while chunk := content.read(_CHUNK):
-            out.write(chunk)
+        _write_content(tar, member, out)
     target.chmod(member.mode & _MODE)
 
 
-def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+def _write_content(tar: tarfile.TarFile, member: tarfile.TarInfo, out: IO[bytes]) -> None:
+    """Write a member's content; holes stay holes, for they may be larger than any disk."""
     content = tar.extractfile(member) if member.isreg() else None
     if content is None:
         raise _refused(member.name, "neither a file, a folder nor a link")
-    return content
+    pieces = cast("list[tuple[int, int]]", member.sparse or [(0, member.size)])
+    for offset, size in pieces:
+        content.seek(offset)
+        out.seek(offset)
+        left = size
+        while left and (chunk := content.read(min(left, _CHUNK))):
+            out.write(chunk)
+            left -= len(chunk)
+    out.truncate(member.size)
 
 
 class _Extraction:
@@ -87,6 +96,7 @@ class _Extraction:
         self._tar = tar
         self._target = target
         self._root = root
+        self._bytes = 0
         self._files: set[PurePosixPath] = set()
         self._folders: list[tuple[PurePosixPath, tarfile.TarInfo]] = []
 
@@ -120,10 +130,8 @@ class _Extraction:
                 self._write_file(inner, member, parent)
 
     def _write_file(self, inner: PurePosixPath, member: tarfile.TarInfo, parent: int) -> None:
-        content = _content(self._tar, member)
         with os.fdopen(os.open(inner.name, _FILE, 0o600, dir_fd=parent), "wb") as out:
-            while chunk := content.read(_CHUNK):
-                out.write(chunk)
+            _write_content(self._tar, member, out)
             out.flush()
             os.utime(out.fileno(), (member.mtime, member.mtime))
             os.fchmod(out.fileno(), member.mode & _MODE)

@@ -4,8 +4,10 @@ import os
 import socket
 import struct
 import subprocess
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 from agentgym.sandbox import wire
@@ -178,3 +180,22 @@ def on_paths(*paths: str | os.PathLike[str], user: str = SELF, clear: bool | Non
     number = b"" if clear is None else wire.U32.pack(clear)
     names = b"".join(wire.text(os.fspath(path)) for path in paths)
     return wire.text(user) + number + wire.U32.pack(len(paths)) + names
+
+
+def make_deep(top: Path, depth: int) -> None:
+    """Make a chain of folders that no path could name as a whole."""
+    top.mkdir()
+    folder = os.open(top, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d", dir_fd=folder)
+        below = os.open("d", os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = below
+    os.close(folder)
+
+
+@contextmanager
+def in_memory() -> Iterator[Path]:
+    """Make a folder in a tmpfs, as a sandbox's writable folders are."""
+    with tempfile.TemporaryDirectory(prefix="agentgym-test-", dir="/dev/shm") as name:
+        yield Path(name)

@@ -67,6 +67,17 @@ async def test_what_cannot_be_used_again_is_closed(how: str) -> None:
         assert backend.alive == {second}
 
 
+async def test_giving_back_again_what_is_not_lent_does_nothing() -> None:
+    backend = ImaginaryBackend("reset")
+    async with SandboxPool(backend) as pool:
+        sandbox = await pool.acquire(SMALL)
+        pool.release(sandbox)
+        pool.release(sandbox)
+        await settle()
+        assert len(backend.calls) == 1
+        assert pool.state.leased == 0
+
+
 async def test_five_hundred_at_once_queue_and_none_fails() -> None:
     backend = ImaginaryBackend()
     most = 0

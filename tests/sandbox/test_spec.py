@@ -37,7 +37,7 @@ from agentgym.sandbox.spec import SandboxSpec, checked_path
 def test_what_cannot_be_asked_for_is_refused_in_one_line(fields: dict[str, Any]) -> None:
     with pytest.raises(UsageError) as caught:
         SandboxSpec.of(**fields)
-    assert next(iter(fields)) in str(caught.value)
+    assert next(iter(fields)) in str(caught.value).lower()
     assert "\n" not in str(caught.value)
 
 
@@ -53,3 +53,19 @@ def test_specs_are_values() -> None:
 )
 def test_paths_have_one_form(path: str, normal: str) -> None:
     assert checked_path(path) == normal
+
+
+@pytest.mark.parametrize("memory", [16 << 20, 64 << 20, 1 << 30])
+def test_full_folders_leave_room_in_memory(memory: int) -> None:
+    spec = SandboxSpec.of(memory=memory)
+    assert 3 * spec.disk + 3 * spec.inodes * 1024 < memory
+    with pytest.raises(UsageError, match="quarter"):
+        SandboxSpec.of(memory=memory, disk=memory // 2)
+    with pytest.raises(UsageError, match="inodes"):
+        SandboxSpec.of(memory=memory, inodes=memory // 1024)
+
+
+@pytest.mark.parametrize("user", ["00", "01", "4294967296", "0abc", "a\0", "agent;id", "+1", "-1"])
+def test_users_that_cannot_be_are_refused(user: str) -> None:
+    with pytest.raises(UsageError, match="user"):
+        SandboxSpec.of(user=user)

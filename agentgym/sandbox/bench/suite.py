@@ -36,23 +36,37 @@ async def measure(
         MissingExtraError: What a backend needs is not installed.
         UnknownNameError: There is no such backend.
     """
-    reasons: dict[str, Exception] = {}
+    available, missing = await _available(names)
+    for item in missing:
+        yield item
+    for name in available:
+        backend = make_backend(name)
+        try:
+            async for found in _measured(backend, effort, say):
+                yield found
+        finally:
+            await backend.close()
+
+
+async def _available(names: Sequence[str] | None) -> tuple[list[str], list[Skipped]]:
+    """Find out what can be measured before anything is."""
+    available: list[str] = []
+    missing: list[Skipped] = []
     for name in BACKENDS if names is None else names:
         try:
             backend = make_backend(name)
             try:
                 await backend.check_available()
-                async for found in _measured(backend, effort, say):
-                    yield found
             finally:
                 await backend.close()
+            available.append(name)
         except (SandboxUnavailableError, MissingExtraError) as error:
             if names is not None:
                 raise
-            reasons[name] = error
-            yield Skipped(name, "all", str(error))
-    if names is None and len(reasons) == len(BACKENDS):
-        raise SandboxUnavailableError(_sentence(reasons.values()))
+            missing.append(Skipped(name, "all", str(error)))
+    if not available:
+        raise SandboxUnavailableError(" ".join(item.reason for item in missing))
+    return available, missing
 
 
 async def _measured(
@@ -88,7 +102,3 @@ def to_json(found: Iterable[Figure | Skipped]) -> dict[str, list[dict[str, objec
         else:
             skipped.append(item._asdict())
     return {"figures": figures, "skipped": skipped}
-
-
-def _sentence(errors: Iterable[Exception]) -> str:
-    return " ".join(map(str, errors))

@@ -102,6 +102,8 @@ def image_view(arguments: Arguments, root: Path) -> None:
 def close_view(arguments: Arguments) -> None:
     """Add devices, processes and the writable folders' places, and let nothing else change."""
     arguments.add("--proc", "/proc", "--dev", "/dev")
+    # For the kernel the sandbox's user owns its namespaces, and so some of their settings.
+    arguments.add("--ro-bind", "/proc/sys", "/proc/sys")
     for folder in FOLDERS:
         arguments.add("--dir", folder)
     arguments.add("--remount-ro", "/dev", "--remount-ro", "/")

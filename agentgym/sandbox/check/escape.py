@@ -79,5 +79,5 @@ async def door_to_the_host(ctx: Context) -> None:
     found = await ctx.sandbox.exec("ls -A /.agentgym 2>/dev/null")
     same("what is in it", found.text, "")
     found = await ctx.sandbox.exec(["cat", "/proc/net/unix"])
-    named = [line for line in found.text.splitlines()[1:] if len(line.split()) > 7]
-    same("sockets with a name", named, [])
+    listening = [line for line in found.text.splitlines() if line.split()[3] == "00010000"]
+    same("sockets that listen", listening, [])

@@ -124,7 +124,8 @@ name.listen()
 for path in ("/dev/shm/x", "/tmp/x"):
     open(path, "w").close()
 print("up", flush=True)
-port.accept()
+while True:
+    port.accept()
 """
 
 _REACH = """

@@ -136,7 +136,8 @@ for top in ("/proc/sys", "/sys", "/proc/irq", "/proc/bus", "/proc/acpi", "/proc/
     for folder, folders, files in os.walk(top):
         done += [path for name in (*files, ".") if os.access(path := f"{folder}/{name}", os.W_OK)]
 for name in ("sysrq-trigger", "timer_list", "mtrr", "latency_stats", "kcore", "scsi/scsi"):
-    attempt(name, os.open, "/proc/" + name, os.O_WRONLY)
+    if os.path.isfile("/proc/" + name):  # and not covered by an empty device
+        attempt(name, os.open, "/proc/" + name, os.O_WRONLY)
 def protect():
     with open("/proc/self/oom_score_adj", "w") as file: file.write("-1000")
 attempt("oom_score_adj", protect)

@@ -52,7 +52,7 @@ def look(path):
         for name in sorted(os.listdir(path)): look(os.path.join(path, name))
     if shut:
         os.chmod(path, mode)
-    if shut or stat.S_ISDIR(kind):
+    if path != top and (shut or stat.S_ISDIR(kind)):
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     seen[os.path.relpath(path, top).hex()] = what
 look(top)

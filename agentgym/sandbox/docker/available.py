@@ -62,7 +62,8 @@ def check_engine(info: Mapping[str, Any]) -> None:
             f"The Docker engine cannot set {' and '.join(missing)} limits.",
             remedy="They need control groups; a rootless engine needs them delegated to its user.",
         )
-    if not any(str(option).startswith("name=seccomp") for option in info["SecurityOptions"]):
+    filters = [str(item) for item in info.get("SecurityOptions") or () if "seccomp" in str(item)]
+    if not filters or "unconfined" in filters[0]:
         raise SandboxUnavailableError(
             "The Docker engine filters no system calls (seccomp).",
             remedy="Use an engine and a kernel with seccomp.",

@@ -137,13 +137,11 @@ class DockerBackend(SandboxBackend):
         )
         try:
             await sandbox.prepare()
-        except SandboxStartError:
-            channel.close()
-            raise
-        except EpisodeError as error:
-            raise SandboxStartError(f"The sandbox was lost while it started: {error}") from error
-        except BaseException:
-            channel.close()
+        except BaseException as error:
+            await sandbox.close()
+            if isinstance(error, EpisodeError) and not isinstance(error, SandboxStartError):
+                why = f"The sandbox was lost while it started: {error}"
+                raise SandboxStartError(why) from error
             raise
         self._open[identity] = sandbox
         return sandbox

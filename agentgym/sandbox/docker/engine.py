@@ -126,8 +126,9 @@ class Engine:
 
         async def read() -> bytes:
             tail = b""
-            while (message := await stream.read_out()) is not None:
-                tail = (tail + message.data)[-_TAIL:]
+            with _refusals():
+                while (message := await stream.read_out()) is not None:
+                    tail = (tail + message.data)[-_TAIL:]
             return tail
 
         reading = asyncio.create_task(read())

@@ -12,9 +12,8 @@ from agentgym.sandbox.docker import cache
 from agentgym.sandbox.docker.engine import Engine, EngineError
 from agentgym.sandbox.docker.hardening import Image
 from agentgym.sandbox.docker.leftovers import (
-    BUILDER,
     KEY,
-    RECIPE,
+    build_labels,
     discard_build,
     remove_unused,
 )
@@ -124,7 +123,7 @@ class Images:
         builder = new_id()
         lines: deque[str] = deque(maxlen=_SHOWN)
         output = self._engine.build(
-            recipe.context({RECIPE: recipe.name, BUILDER: builder, KEY: ""}),
+            recipe.context(build_labels(recipe.name, builder)),
             tag=tag,
             arguments={"BASE_IMAGE": base},
             labels={KEY: tag.rpartition(":")[2], _BASE: base},

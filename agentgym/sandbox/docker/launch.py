@@ -64,6 +64,8 @@ async def launch(
         raise SandboxStartError(f"The sandbox's guest did not greet: {error}") from error
     except TimeoutError as error:
         raise SandboxStartError(f"The sandbox was not ready after {seconds:g} s.") from error
+    except OSError as error:
+        raise SandboxStartError(f"The sandbox's folder cannot be used: {error}.") from error
     remove_scratch(folder)
     return channel
 

@@ -1,7 +1,9 @@
 """What sandboxes and builds have put on this machine, and the removal of what nobody owns."""
 
 import asyncio
+import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from agentgym.sandbox.base import SandboxInfo
@@ -15,6 +17,8 @@ BACKEND = "docker"
 SANDBOX = "agentgym"
 RUN = "agentgym.run"
 OWNER = "agentgym.owner"
+PLACE = "agentgym.place"
+"""Where the owner's pid can be looked up: its pid namespace and user."""
 IMAGE = "agentgym.image"
 BUILDER = "agentgym.builder"
 """An image being built, its layers and their containers: the build's name, which says whose."""
@@ -36,7 +40,18 @@ def sandbox_labels(identity: str, image: str, run_id: str) -> dict[str, str]:
         image: The image's name.
         run_id: The run it belongs to.
     """
-    return {SANDBOX: identity, RUN: run_id, OWNER: Owner.current().encode(), IMAGE: image}
+    owner = Owner.current().encode()
+    return {SANDBOX: identity, RUN: run_id, OWNER: owner, PLACE: _place(), IMAGE: image}
+
+
+def build_labels(recipe: str, builder: str) -> dict[str, str]:
+    """Return the labels of what a build makes until it is finished.
+
+    Args:
+        recipe: The recipe's name.
+        builder: The build's name.
+    """
+    return {RECIPE: recipe, BUILDER: builder, PLACE: _place(), KEY: ""}
 
 
 async def everything(engine: Engine) -> list[SandboxInfo]:
@@ -88,6 +103,18 @@ async def remove_unused(engine: Engine, image: str) -> bool:
     return True
 
 
+def _place() -> str:
+    return f"{Path('/proc/self/ns/pid').stat().st_ino}-{os.getuid()}"
+
+
+def _alive(owner: Owner, labels: Mapping[str, str]) -> bool:
+    """Whether an owner lives, or may: one that this process could not see is not called dead."""
+    namespace, _, user = labels.get(PLACE, "").partition("-")
+    own_namespace, _, own_user = _place().partition("-")
+    seen = namespace == own_namespace and own_user in (user, "0")
+    return not seen or owner.alive()
+
+
 def _sandbox(container: Mapping[str, Any]) -> SandboxInfo | None:
     labels = container["Labels"]
     owner = Owner.decode(labels.get(OWNER, ""))
@@ -95,7 +122,9 @@ def _sandbox(container: Mapping[str, Any]) -> SandboxInfo | None:
         return None
     detail = f"{labels.get(IMAGE, '')}, {container['Status']}"
     run = labels.get(RUN, "")
-    return SandboxInfo(labels[SANDBOX], BACKEND, run, owner.pid, owner.alive(), "sandbox", detail)
+    return SandboxInfo(
+        labels[SANDBOX], BACKEND, run, owner.pid, _alive(owner, labels), "sandbox", detail
+    )
 
 
 def _build(item: Mapping[str, Any], what: str) -> SandboxInfo | None:
@@ -105,7 +134,7 @@ def _build(item: Mapping[str, Any], what: str) -> SandboxInfo | None:
     if owner is None or by_hand:
         return None
     detail = f"recipe {labels.get(RECIPE, '')}"
-    return SandboxInfo(item["Id"], BACKEND, "", owner.pid, owner.alive(), what, detail)
+    return SandboxInfo(item["Id"], BACKEND, "", owner.pid, _alive(owner, labels), what, detail)
 
 
 def _folders() -> Iterator[SandboxInfo]:

@@ -168,7 +168,13 @@ class ShellEnvironment(ToolEnvironment[ShellPublic, ShellPrivate]):
 
     async def save(self) -> Any:
         """Return the sandbox's files and the shell's state, or what was left in the end."""
-        saved = None if self._left else await self._active.save()
+        try:
+            saved = None if self._left else await self._active.save()
+        except OSError as error:
+            raise UsageError(
+                f"The files are more than a snapshot holds: {error.strerror}.",
+                remedy="Give the sandboxes a smaller disk.",
+            ) from error
         return saved, self._left, self._output
 
     async def load(self, state: Any) -> None:
@@ -183,7 +189,10 @@ class ShellEnvironment(ToolEnvironment[ShellPublic, ShellPrivate]):
         if self._left is not None:
             tree = self._left.files.tree if self._left.files else {}
             return digest([self.task.id, tree_hash(tree), self._left.answer])
-        archive, shell = await self._active.save()
+        try:
+            archive, shell = await self._active.save()
+        except OSError:
+            return digest([self.task.id, "more files than can be read"])
         tree = await asyncio.to_thread(read_tree, archive)
         return digest([self.task.id, tree_hash(tree), shell.cwd, shell.text.decode("latin-1")])
 

@@ -6,6 +6,8 @@ from agentgym.sandbox import ExecResult, Sandbox, Shell
 from agentgym_shell.saved_shell import SavedShell, capture, revive
 from agentgym_shell.stage import Files, ShellTask, Stage
 
+_TRIES = 5
+
 
 class SavedSession(NamedTuple):
     """A session's state; processes in the background are not part of it."""
@@ -71,9 +73,13 @@ class Session:
         return Ran(result, self._shell.cwd)
 
     async def save(self) -> SavedSession:
-        """Return the state as it is now; the session goes on unchanged."""
+        """Return the state as it is now; the session goes on unchanged.
+
+        Raises:
+            OSError: There is more in the files than an archive takes.
+        """
         shell = await capture(self._shell)
-        return SavedSession((await self._sandbox.snapshot()).archive, shell)
+        return SavedSession(await self._archive(), shell)
 
     async def files(self) -> Files:
         """End every process and return the files.
@@ -86,6 +92,15 @@ class Session:
     async def close(self) -> None:
         """Give the sandbox back."""
         self._stage.end(self._sandbox)
+
+    async def _archive(self) -> bytes:
+        for _ in range(_TRIES):
+            try:
+                return (await self._sandbox.snapshot()).archive
+            except OSError:  # most likely something changes the files while they are read
+                continue
+        await self._sandbox.kill_all()
+        return (await self._sandbox.snapshot()).archive
 
     async def _begin(self) -> None:
         began = await self._shell.run(self._beginning)

@@ -18,7 +18,7 @@ class Entry(NamedTuple):
 
     Attributes:
         mode: Permission bits; 0 for a link, which has none of its own.
-        content: SHA-256 of a file's content, or where a link points.
+        content: A hash of a file's content, or where a link points.
     """
 
     kind: Kind

@@ -106,7 +106,7 @@ def test_no_instruction_holds_a_command_that_is_another_every_time() -> None:
 
 def test_tasks_are_of_every_kind() -> None:
     splits = Counter(task.split for task in TASKS)
-    assert set(splits) == {"train", "test"}
+    assert set(splits) == {"train", "validation", "test"}
     assert min(splits.values()) >= 20
     assert all(re.fullmatch(r"[a-z0-9-]+", task.id) for task in TASKS)
     for tag in ("category", "difficulty", "skill"):

@@ -110,7 +110,8 @@ def test_an_engine_that_cannot_hold_the_limits() -> None:
     for change, said in (
         ({"MemoryLimit": False, "PidsLimit": False}, "memory and process limits"),
         ({"CpuCfsQuota": False}, "processor limits"),
-        ({"SecurityOptions": []}, "seccomp"),
+        ({"SecurityOptions": None}, "seccomp"),
+        ({"SecurityOptions": ["name=seccomp,profile=unconfined"]}, "seccomp"),
         ({"OSType": "windows"}, "on Linux"),
         ({"OperatingSystem": "Docker Desktop"}, "on this machine itself"),
     ):

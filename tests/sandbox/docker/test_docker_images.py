@@ -45,7 +45,7 @@ def write(tmp_path: Path) -> Write:
     def write(name: str, steps: str, **files: bytes) -> str:
         folder = tmp_path / name
         folder.mkdir(exist_ok=True)
-        (folder / "Dockerfile").write_text(f"{HEAD}RUN true {tmp_path}\n{steps}")
+        (folder / "Dockerfile").write_text(f"{HEAD}LABEL of={tmp_path}\n{steps}")
         for path, content in files.items():
             (folder / path).write_bytes(content)
         return str(folder)

@@ -134,8 +134,12 @@ async def test_what_is_not_ours_is_left_alone(
     by_hand = await containers("by-hand-" + host.sandboxes[0], {})
     labels = {"agentgym": "x", "agentgym.owner": "?"}
     unreadable = await containers("unreadable-" + host.sandboxes[0], labels)
+    # Whose processes cannot be seen from here: those of a container that has the engine's socket.
+    elsewhere = {**labels_of(host.sandboxes[1]), "agentgym.place": "1-0"}
+    unseen = await containers(container_name(host.sandboxes[1]), elsewhere)
+    host.end()
     await backend.reap()
-    assert await containers.left() == [by_hand, unreadable]
+    assert await containers.left() == [by_hand, unreadable, unseen]
 
 
 async def test_folders_of_a_dead_process_are_reaped(backend: DockerBackend, host: Host) -> None:

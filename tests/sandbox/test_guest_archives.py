@@ -1,0 +1,356 @@
+"""PACK and UNPACK: archives as Python's tarfile makes and reads them, and hostile ones."""
+
+import io
+import os
+import socket
+import stat
+import tarfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from agentgym.sandbox import wire
+from agentgym.sandbox.wire import Fault, Kind
+from tests.sandbox.guest_rig import Answer, RawGuest, in_memory, make_deep, on_paths, raw_guest
+from tests.servers import require
+
+USER = 64996
+
+
+@pytest.fixture(scope="module")
+def guest() -> Iterator[RawGuest]:
+    with raw_guest() as running:
+        yield running
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with in_memory() as path:
+        yield path
+
+
+def pack(guest: RawGuest, *paths: Path) -> bytes:
+    answer = guest.ask(Kind.PACK, on_paths(*paths))
+    assert (answer.fault, answer.value) == (None, len(answer.data))
+    return answer.data
+
+
+def unpack(
+    guest: RawGuest, archive: bytes, *paths: Path, clear: bool = False, user: str = "", cut: int = 0
+) -> Answer:
+    cut = cut or wire.MAX_PAYLOAD
+    parts = [archive[at : at + cut] for at in range(0, len(archive), cut)]
+    return guest.ask(Kind.UNPACK, on_paths(*paths, user=user, clear=clear), [*parts, b""])
+
+
+def name_in(path: Path) -> str:
+    return os.fspath(path).lstrip("/")
+
+
+def archive(*members: tarfile.TarInfo | tuple[tarfile.TarInfo, bytes]) -> bytes:
+    """Return the archive that Python makes of members, some with content."""
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for item in members:
+            member, content = item if isinstance(item, tuple) else (item, b"")
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return file.getvalue()
+
+
+def member(path: Path | str, kind: bytes = tarfile.REGTYPE, **fields: object) -> tarfile.TarInfo:
+    found = tarfile.TarInfo(os.fspath(path).lstrip("/"))
+    found.type, found.mtime = kind, 1_000_000_000
+    for name, value in fields.items():
+        setattr(found, name, value)
+    return found
+
+
+def read(data: bytes) -> dict[str, tarfile.TarInfo]:
+    with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:
+        return {found.name: found for found in tar.getmembers()}
+
+
+def fill(top: Path) -> None:
+    """Make one of each thing that a tree can hold."""
+    (top / "empty folder").mkdir(mode=0o700)
+    (top / "sticky").mkdir()
+    (top / "sticky").chmod(0o1777)
+    (top / "group").mkdir()
+    (top / "group").chmod(0o2775)
+    (top / "file").write_bytes(b"content")
+    (top / "file").chmod(0o640)
+    (top / "closed").write_bytes(b"closed")
+    (top / "closed").chmod(0)
+    (top / "empty").touch()
+    os.link(top / "file", top / "sticky" / "same file")
+    (top / "link").symlink_to("/nowhere/" + "x" * 200)
+    os.mkfifo(top / "pipe", 0o600)
+    (top / "bytes \udcff\n").write_bytes(os.urandom(1000))
+    deep = top / ("n" * 200) / ("m" * 200)
+    deep.mkdir(parents=True)
+    (deep / "large").write_bytes(os.urandom(1_500_000))
+    with (top / "sparse").open("wb") as file:
+        for at in range(0, 100):
+            file.seek(at << 20)
+            file.write(b"data %d" % at)
+        file.truncate(8 << 30)
+    for folder, names, files in os.walk(top):
+        for name in (*names, *files, "."):
+            os.utime(Path(folder, name), (1, 1_000_000_001), follow_symlinks=False)
+
+
+def picture(top: Path) -> dict[str, tuple[object, ...]]:
+    """Describe a tree in full."""
+    seen = {}
+    for path in [top, *top.rglob("*")]:
+        status = path.lstat()
+        content: object = None
+        if path.is_symlink():
+            content = os.readlink(path)
+        elif path.is_file():
+            with path.open("rb") as file:
+                content = [file.read(1000), file.seek(50 << 20), file.read(1 << 20)]
+        seen[os.fspath(path.relative_to(top))] = (
+            *(status.st_mode, status.st_uid, status.st_gid, int(status.st_mtime)),
+            *(status.st_nlink, status.st_size if not path.is_dir() else 0, content),
+        )
+    return seen
+
+
+def test_what_was_packed_comes_back(guest: RawGuest, folder: Path) -> None:
+    top, other = folder / "top", folder / "other"
+    top.mkdir(mode=0o751)
+    other.mkdir()
+    fill(top)
+    (other / "file").touch()
+    before = picture(top)
+    packed = pack(guest, top, other)
+    (top / "new").mkdir()
+    (top / "new" / "file").touch()
+    (top / "file").unlink()
+    top.chmod(0o700)
+    for cut in (0, 100, 511, 1_000_000):
+        answer = unpack(guest, packed, top, other, clear=True, cut=cut)
+        assert (answer.fault, answer.value) == (None, len(read(packed)))
+        assert picture(top) == before
+        assert pack(guest, top, other) == packed
+    assert (top / "sparse").stat().st_blocks * 512 < 1 << 20
+
+
+def test_python_reads_what_was_packed(guest: RawGuest, folder: Path, tmp_path: Path) -> None:
+    top = folder / "top"
+    top.mkdir()
+    fill(top)
+    (top / "sparse").unlink()
+    with (top / "sparse").open("wb") as file:
+        file.seek(1 << 20)
+        file.write(b"middle")
+        file.truncate(3 << 20)
+    with tarfile.open(fileobj=io.BytesIO(pack(guest, top))) as tar:
+        tar.extractall(tmp_path, filter="fully_trusted")
+    copy, source = picture(tmp_path / name_in(top)), picture(top)
+    for name in set(source) - {".", "link"}:  # tarfile sets no link's time
+        assert copy[name][:4] == source[name][:4]
+    assert copy["link"][6] == source["link"][6]
+    assert (tmp_path / name_in(top) / "sparse").read_bytes() == (top / "sparse").read_bytes()
+    assert copy["file"][4] == 2
+
+
+def test_what_python_packed_is_unpacked(guest: RawGuest, folder: Path, tmp_path: Path) -> None:
+    fill(tmp_path)
+    (tmp_path / "sparse").unlink()
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        tar.add(tmp_path, name_in(folder / "new" / "copy"))
+    answer = unpack(guest, file.getvalue(), folder / "new" / "copy")
+    assert answer.fault is None
+    copy, source = picture(folder / "new" / "copy"), picture(tmp_path)
+    assert {k: v[:4] + v[5:] for k, v in copy.items()} == {
+        k: v[:4] + v[5:] for k, v in source.items()
+    }
+
+
+def test_the_same_content_is_the_same_archive(guest: RawGuest, folder: Path) -> None:
+    archives = []
+    for names in ("abc", "cab"):
+        (folder / "top").mkdir()
+        for name in names:
+            (folder / "top" / name).write_text(name)
+            os.utime(folder / "top" / name, (1, 1))
+        os.utime(folder / "top", (1, 1))
+        archives.append(pack(guest, folder / "top"))
+        assert guest.ask(Kind.REMOVE, wire.text("") + wire.text(f"{folder}/top")).fault is None
+    assert archives[0] == archives[1]
+
+
+def test_sockets_are_left_out_and_single_files_packed(guest: RawGuest, folder: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"{folder}/socket")
+        (folder / "file").write_bytes(b"x")
+        assert set(read(pack(guest, folder))) == {name_in(folder), name_in(folder / "file")}
+        assert set(read(pack(guest, folder / "file"))) == {name_in(folder / "file")}
+
+
+def test_a_hole_is_not_sent_and_no_data_is_too_much(guest: RawGuest, folder: Path) -> None:
+    with (folder / "hole").open("wb") as file:
+        file.truncate(1 << 40)
+    packed = pack(guest, folder)
+    assert len(packed) < 1 << 16
+    assert unpack(guest, packed, folder, clear=True).fault is None
+    assert (folder / "hole").stat().st_size == 1 << 40
+
+
+def test_deep_trees_are_packed_and_unpacked(guest: RawGuest, folder: Path) -> None:
+    make_deep(folder / "deep", 3000)
+    packed = pack(guest, folder)
+    assert unpack(guest, packed, folder, clear=True).fault is None
+    assert pack(guest, folder) == packed
+    assert guest.ask(Kind.REMOVE, wire.text("") + wire.text(f"{folder}/deep")).fault is None
+
+
+def test_nothing_at_all_clears(guest: RawGuest, folder: Path) -> None:
+    make_deep(folder / "deep", 100)
+    (folder / "file").touch()
+    closed = folder / "closed"
+    closed.mkdir()
+    (closed / "file").touch()
+    closed.chmod(0)
+    answer = unpack(guest, b"", folder, clear=True)
+    assert (answer.fault, answer.value) == (None, 0)
+    assert os.listdir(folder) == []
+    assert unpack(guest, b"", folder / "missing", clear=True).fault is None
+
+
+def test_without_clear_what_is_there_stays(guest: RawGuest, folder: Path) -> None:
+    (folder / "kept").write_text("kept")
+    (folder / "replaced").symlink_to("kept")
+    (folder / "sub").mkdir()
+    (folder / "sub" / "kept").touch()
+    (folder / "file").touch()
+    made = archive(
+        member(folder / "sub", tarfile.DIRTYPE, mode=0o700),
+        (member(folder / "sub" / "new"), b"1"),
+        (member(folder / "replaced"), b"2"),
+        member(folder / "file", tarfile.DIRTYPE, mode=0o755),
+    )
+    assert unpack(guest, made, folder).fault is None
+    assert (folder / "kept").read_text() == "kept"
+    assert (folder / "replaced").read_text() == "2"
+    assert not (folder / "replaced").is_symlink()
+    assert (folder / "file").is_dir()
+    assert sorted(os.listdir(folder / "sub")) == ["kept", "new"]
+    assert stat.S_IMODE((folder / "sub").stat().st_mode) == 0o700
+    assert (folder / "sub").stat().st_mtime == 1_000_000_000
+
+
+Hostile = Callable[[Path], bytes]
+HOSTILE: dict[str, Hostile] = {
+    "a name outside": lambda top: archive(member(top.parent / "beside")),
+    "a name that begins like it": lambda top: archive(member(f"{top}beside")),
+    "a way out": lambda top: archive(member(f"{top}/../beside")),
+    "a way out and back": lambda top: archive(member(f"{top}/x/../../{top.name}/y")),
+    "nothing for a name": lambda top: archive(member("./.")),
+    "a hard link out": lambda top: archive(
+        member(top / "x", tarfile.LNKTYPE, linkname="etc/shadow")
+    ),
+    "a hard link up": lambda top: archive(
+        member(top / "x", tarfile.LNKTYPE, linkname=f"{name_in(top)}/../x")
+    ),
+    "a device": lambda top: archive(member(top / "x", tarfile.CHRTYPE, devmajor=1, devminor=3)),
+    "a block device": lambda top: archive(member(top / "x", tarfile.BLKTYPE)),
+    "a kind unknown": lambda top: archive(member(top / "x", b"x")),
+    "a wrong checksum": lambda top: archive(member(top / "x")).replace(b"x", b"y", 1),
+    "no end": lambda top: archive((member(top / "x"), b"content"))[:1024],
+    "half a header": lambda top: archive(member(top / "x"))[:300],
+    "half its content": lambda top: archive((member(top / "x"), b"c" * 5000))[:2000],
+    "junk": lambda top: bytes(range(1, 256)) * 20,
+}
+
+
+@pytest.mark.parametrize("how", HOSTILE)
+def test_a_hostile_archive_is_refused(guest: RawGuest, folder: Path, how: str) -> None:
+    top = folder / "top"
+    top.mkdir()
+    assert unpack(guest, HOSTILE[how](top), top).fault is Fault.BAD_ARCHIVE
+    assert os.listdir(folder) == ["top"]
+    assert guest.ask(Kind.PING).fault is None
+
+
+@pytest.mark.parametrize("planted", ["before", "inside"])
+def test_links_are_not_followed_out(guest: RawGuest, folder: Path, planted: str) -> None:
+    top, outside = folder / "top", folder / "outside"
+    top.mkdir()
+    outside.mkdir()
+    made = [(member(top / "link" / "file"), b"escaped")]
+    if planted == "before":
+        (top / "link").symlink_to(outside)
+        answer = unpack(guest, archive(*made), top)
+    else:
+        link = member(top / "link", tarfile.SYMTYPE, linkname=os.fspath(outside))
+        answer = unpack(guest, archive(link, *made), top)
+    assert answer.fault is Fault.SYSTEM
+    assert os.listdir(outside) == []
+
+
+def test_a_file_is_not_written_through_a_link(guest: RawGuest, folder: Path) -> None:
+    outside = folder / "outside"
+    outside.write_text("untouched")
+    (folder / "top").mkdir()
+    (folder / "top" / "file").symlink_to(outside)
+    assert unpack(guest, archive((member(folder / "top" / "file"), b"x")), folder / "top").value
+    assert outside.read_text() == "untouched"
+    (folder / "link").symlink_to(folder / "top")
+    assert unpack(guest, b"", folder / "link", clear=True).fault is Fault.SYSTEM
+    assert os.listdir(folder / "top") == ["file"]
+
+
+def test_maps_of_holes_are_checked(guest: RawGuest, folder: Path) -> None:
+    with (folder / "hole").open("wb") as file:
+        file.write(b"x" * 4096)
+        file.truncate(1 << 20)
+    packed = bytearray(pack(guest, folder))
+    header = packed.index(b"hole") // 512 * 512
+    for offset, number in ((386, b"00007777777"), (398, b"77777777777"), (483, b"00000000001")):
+        broken = packed.copy()
+        broken[header + offset : header + offset + 11] = number
+        broken[header + 148 : header + 156] = b" " * 8
+        sum_of = sum(broken[header : header + 512])
+        broken[header + 148 : header + 156] = b"%06o\0 " % sum_of
+        assert unpack(guest, bytes(broken), folder, clear=True).fault is Fault.BAD_ARCHIVE
+
+
+def test_a_user_gets_what_is_unpacked_for_it() -> None:
+    require(os.getuid() == 0, "Another user's files can be tested by root only.")
+    with raw_guest("--uid", "64999") as guest, in_memory() as folder:
+        os.chown(folder, USER, USER)
+        made = archive(
+            member(folder / "a", tarfile.DIRTYPE, uid=1, gid=1, mode=0o2755),
+            (member(folder / "a" / "file", uid=1, gid=1, mode=0o600), b"x"),
+            member(folder / "a" / "link", tarfile.SYMTYPE, linkname="x", uid=1),
+        )
+        assert unpack(guest, made, folder, user=str(USER)).fault is None
+        owners = {path.lstat().st_uid for path in folder.rglob("*")}
+        assert owners == {USER}
+        assert unpack(guest, made, folder, clear=True).fault is None
+        assert {(p.lstat().st_uid, p.lstat().st_gid) for p in (folder / "a").glob("f*")} == {(1, 1)}
+        assert stat.S_IMODE((folder / "a").stat().st_mode) == 0o2755
+        packed = pack(guest, folder)
+        assert unpack(guest, packed, folder, clear=True).fault is None
+        assert pack(guest, folder) == packed
+        assert guest.ask(Kind.PACK, on_paths(folder, user=str(USER))).fault is Fault.SYSTEM
+        assert unpack(guest, made, folder, user="no-such-user").fault is Fault.NO_USER
+        secret = archive(member("/root/x"))
+        assert unpack(guest, secret, Path("/root"), user=str(USER)).fault is Fault.SYSTEM
+
+
+def test_packing_can_be_cancelled(guest: RawGuest, folder: Path) -> None:
+    (folder / "large").write_bytes(bytes(20 << 20))
+    asked = guest.begin(Kind.PACK, on_paths(folder))
+    cancel = guest.begin(Kind.CANCEL, wire.U32.pack(asked))
+    assert guest.answer(asked).fault in (Fault.CANCELLED, None)
+    assert guest.answer(cancel).fault is None
+    half = guest.begin(Kind.UNPACK, on_paths(folder, clear=False), [bytes(100)])
+    cancel = guest.begin(Kind.CANCEL, wire.U32.pack(half))
+    assert guest.answer(half).fault is Fault.CANCELLED
