@@ -242,6 +242,7 @@ class GuestSandbox(Sandbox):
     async def reset(self) -> None:
         """See `Sandbox.reset`."""
         await self.restore(SandboxSnapshot(self.spec, self._pristine))
+        self.egress_log.clear()
 
     async def fork(self) -> Sandbox:
         """See `Sandbox.fork`."""

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from agentgym.errors import SandboxUnavailableError
+
 _CONTROL_GROUPS = Path("/sys/fs/cgroup")
 _UNLIMITED = 1 << 60
 # Of a control group: its limit, what is used of it, and which part of that is only a cache.
@@ -13,21 +15,32 @@ _FILES = (
 
 
 def available_memory() -> int:
-    """Return the bytes that programs can still take without anything being pushed out."""
+    """Return the bytes that programs can still take without anything being pushed out.
+
+    Raises:
+        SandboxUnavailableError: This is not Linux.
+    """
     free = [limit - used for limit, used in _limits()]
     return max(0, min([_of_host("MemAvailable"), *free]))
 
 
 def total_memory() -> int:
-    """Return the bytes that programs can take in all."""
+    """Return the bytes that programs can take in all.
+
+    Raises:
+        SandboxUnavailableError: This is not Linux.
+    """
     return min([_of_host("MemTotal"), *(limit for limit, _ in _limits())])
 
 
 def _of_host(name: str) -> int:
-    for line in Path("/proc/meminfo").read_text("ascii").splitlines():
-        if line.startswith(f"{name}:"):
-            return int(line.split()[1]) << 10
-    raise LookupError(name)
+    try:
+        lines = Path("/proc/meminfo").read_text("ascii").splitlines()
+    except FileNotFoundError as error:
+        raise SandboxUnavailableError(
+            "Sandboxes need Linux.", remedy="Use a Linux host."
+        ) from error
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith(f"{name}:"))
 
 
 def _limits() -> Iterator[tuple[int, int]]:

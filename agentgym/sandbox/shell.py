@@ -11,13 +11,17 @@ from agentgym.sandbox.spec import ExecResult
 Execute = Callable[[Sequence[str], str, Sink], Execution]
 """Starts a program in a folder, with its output to a sink."""
 
-# Commands come NUL-terminated on descriptor 3; the status and the folder after each go to
-# descriptor 4. The commands themselves have neither of the two.
+# A word and a command come on descriptor 3, each ended by a NUL; the word, the status and the
+# folder after it go to descriptor 4. Commands have neither of the two, but bash keeps copies of
+# them meanwhile that a builtin can write to: the word tells a status from what they wrote.
 _LOOP = (
-    'while IFS= read -r -d "" -u 3 COMMAND; do eval "$COMMAND" 3<&- 4>&-; '
-    'printf "%d\\0%s\\0" "$?" "$PWD" >&4; done'
+    'cd -- "$1" 2>/dev/null || cd -- "$2" 2>/dev/null; set --; unset OLDPWD; '
+    'while IFS= read -r -d "" -u 3 AGENTGYM_WORD && IFS= read -r -d "" -u 3 AGENTGYM_LINE; '
+    'do eval "$AGENTGYM_LINE" 3<&- 4>&-; '
+    'printf "%s\\0%d\\0%s\\0" "$AGENTGYM_WORD" "$?" "$PWD" >&4; done'
 )
 _ARGV = ("/bin/bash", "--noprofile", "--norc", "-c", _LOOP, "bash")
+_MOST = 1 << 16  # bytes of statuses that are looked at together
 
 
 class _Output:
@@ -53,6 +57,7 @@ class GuestShell(Shell):
         self._output = _Output(0)
         self._lock = asyncio.Lock()
         self._closed = False
+        self._home = cwd
         self.cwd = cwd
         self.restarts = -1
 
@@ -67,8 +72,9 @@ class GuestShell(Shell):
             code, timed_out = None, False
             try:
                 async with asyncio.timeout(self._timeout if timeout is None else timeout):
-                    await bash.write(command.encode("utf-8", "surrogateescape") + b"\0")
-                    code = await self._status(bash)
+                    word = secrets.token_hex(8).encode()
+                    await bash.write(b"%s\0%s\0" % (word, line))
+                    code = await self._status(bash, word)
             except TimeoutError:
                 timed_out = True
             finally:
@@ -98,28 +104,30 @@ class GuestShell(Shell):
         if self._closed:
             raise ProtocolError("The shell is closed.")
         bash, self._output = self._bash, _Output(self._limit)
-        if bash is not None and (bash.ended or not bash.control.empty()):
-            bash.abandon()  # it was killed, or a command wrote where only the loop may
-            bash = None
-        if bash is None:
-            bash = self._execute(_ARGV, self.cwd, self._take)
+        if bash is None or bash.ended:  # or it was killed meanwhile
+            again = self.restarts >= 0
+            # The folder may be gone when the shell is started anew.
+            where = "/" if again else self.cwd
+            bash = self._execute((*_ARGV, self.cwd, self._home), where, self._take)
             self.restarts += 1
+        while not bash.control.empty():  # what the last command left in the background wrote
+            bash.control.get_nowait()
         self._bash = bash
         return bash
 
     def _take(self, name: str, chunk: memoryview) -> None:
         self._output.take(name, chunk)
 
-    async def _status(self, bash: Execution) -> int | None:
+    async def _status(self, bash: Execution, word: bytes) -> int | None:
         """Return the command's exit code, or None where the shell has ended or is not itself."""
-        answer = b""
-        while answer.count(b"\0") < 2:
+        said = b""
+        while (after := said.partition(word + b"\0")[2]).count(b"\0") < 2:
             part = await bash.control.get()
             if not part:
                 return None
-            answer += part
-        code, folder, rest = answer.split(b"\0", 2)
-        if rest or not code.isdigit() or not 0 <= int(code) <= 255:
+            said = (said + part)[-_MOST:]
+        code, folder, _ = after.split(b"\0", 2)
+        if not code.isdigit() or not 0 <= int(code) <= 255:
             return None
         self.cwd = folder.decode("utf-8", "surrogateescape") or self.cwd
         return int(code)

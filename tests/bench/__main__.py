@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from agentgym.errors import AgentgymError
-from tests.bench import engine, http, memory, reset, servers, sql, start, store
+from tests.bench import engine, http, memory, reset, sandbox, servers, sql, start, store
 from tests.bench.figures import Effort, Figure, Findings, Skipped, Topic
 from tests.bench.report import show, to_json
 
@@ -18,6 +18,7 @@ TOPICS: dict[str, Topic] = {
     "memory": memory.measure,
     "sql": sql.measure,
     "reset": reset.measure,
+    "sandbox": sandbox.measure,
     "servers": servers.measure,
     "start": start.measure,
 }

@@ -15,6 +15,7 @@ import agentgym
 from agentgym.sandbox import procfs
 from agentgym.sandbox.bubblewrap.host import UID
 from agentgym.sandbox.cgroups import CgroupHome
+from agentgym.sandbox.guest.build import guest_program
 from agentgym.sandbox.owner import Owner, owner_of
 
 ORDINARY = 64997
@@ -58,6 +59,7 @@ def start_python(program: str, folder: Path, *before: str) -> subprocess.Popen[s
     environment = {**os.environ, "PYTHONPATH": str(Path(agentgym.__file__).parents[1])}
     if program.startswith(AS_ORDINARY):
         environment["XDG_CACHE_HOME"] = str(folder / "cache")
+        _copy(guest_program(), folder / "cache" / "agentgym" / "guest" / guest_program().name)
     return subprocess.Popen(
         [*before, sys.executable, "-c", program],
         env=environment,

@@ -42,20 +42,30 @@ async def guest_pid(backend: str, identity: str) -> int:
         await engine.close()
 
 
-def memory_taken(guest: int) -> int:
-    """Return the bytes a sandbox takes: its control group's, and of Docker's shim.
+class Memory:
+    """What a sandbox takes: its control group's memory, and that of Docker's shim.
 
-    A page that several processes share counts once among them.
+    It goes by the group and not by a process, whose number another one may have later.
+
+    Args:
+        guest: The sandbox's guest, as the host numbers it.
     """
-    group = _group_of(guest)
-    if group is None:
-        return 0
-    for name in _USAGE:
-        if (group / name).exists():
-            taken = int((group / name).read_text("ascii"))
-            parent = procfs.parent_of(guest)
-            return taken + (_shim_size(parent) if parent else 0)
-    return 0
+
+    def __init__(self, guest: int) -> None:
+        group = _group_of(guest)
+        self._usage = [group / name for name in _USAGE if (group / name).exists()]
+        parent = procfs.parent_of(guest) or 0
+        is_shim = any("containerd-shim" in word for word in procfs.words_of(parent)[:1])
+        self._shim = process(parent) if is_shim else None
+
+    def taken(self) -> int:
+        """Return the bytes; a page that several processes share counts once among them."""
+        try:
+            group = sum(int(path.read_text("ascii")) for path in self._usage)
+        except OSError:  # it has been closed
+            return 0
+        shim = self._shim
+        return group + (proportional_size(shim.pid) if shim is not None and shim.alive() else 0)
 
 
 def process(pid: int) -> Owner:
@@ -64,22 +74,13 @@ def process(pid: int) -> Owner:
     return Owner(pid, int(fields[19]), Owner.current().boot)
 
 
-def _shim_size(pid: int) -> int:
-    is_shim = any("containerd-shim" in word for word in procfs.words_of(pid)[:1])
-    return proportional_size(pid) if is_shim else 0
-
-
-def _group_of(pid: int) -> Path | None:
+def _group_of(pid: int) -> Path:
     """Return the folder of the control group that counts a process's memory."""
-    try:
-        lines = Path(f"/proc/{pid}/cgroup").read_text("utf-8").splitlines()
-    except (FileNotFoundError, ProcessLookupError):
-        return None
     found = {}
-    for line in lines:
+    for line in Path(f"/proc/{pid}/cgroup").read_text("utf-8").splitlines():
         number, controllers, path = line.split(":", 2)
         if "memory" in controllers.split(","):
             found["memory"] = CONTROL_GROUPS / "memory" / path.lstrip("/")
         elif number == "0":
             found["unified"] = CONTROL_GROUPS / path.lstrip("/")
-    return found.get("memory", found.get("unified"))
+    return found.get("memory", found["unified"])

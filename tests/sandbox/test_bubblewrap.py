@@ -82,8 +82,10 @@ async def test_nothing_of_the_host_is_seen_but_its_programs(sandbox: Sandbox) ->
     assert people == ["root", "agent", "nobody"]
     processes = await said(sandbox, "ps -e -o pid=")
     assert len(processes) < 5
-    mounts = (await sandbox.read_file("/proc/self/mountinfo")).decode()
-    assert str(Path.home()) not in mounts
+    with shared_folder() as folder:
+        (folder / "canary").touch()
+        assert await said(sandbox, "find / -xdev -name canary 2>/dev/null || true") == []
+        assert (await sandbox.exec(["ls", str(folder)])).exit_code != 0
 
 
 async def test_only_its_own_folders_are_writable(sandbox: Sandbox) -> None:
@@ -92,7 +94,12 @@ async def test_only_its_own_folders_are_writable(sandbox: Sandbox) -> None:
     for path in ("/", "/usr", "/etc", "/dev", "/proc", "/var", "/bin", "/usr/local"):
         result = await sandbox.exec(["touch", f"{path}/file"])
         assert result.exit_code == 1, path
-    for path in ("/etc/passwd", "/usr/bin/env", "/proc/sys/kernel/hostname"):
+    for path in (
+        "/etc/passwd",
+        "/usr/bin/env",
+        "/proc/sys/kernel/msgmax",
+        "/proc/sys/net/ipv4/ip_forward",
+    ):
         result = await sandbox.exec(f"echo x > {path}")
         assert result.exit_code == 1, path
     options = dict(
@@ -145,10 +152,9 @@ async def test_the_user_is_the_specs(backend: BubblewrapBackend, user: str, uid:
         assert (await sandbox.stat("/work/folder/file")).uid == int(uid)
 
 
-@pytest.mark.parametrize("user", ["somebody", "00"])
-async def test_other_users_are_refused(backend: BubblewrapBackend, user: str) -> None:
-    with pytest.raises(UsageError, match=f"no user '{user}'"):
-        await backend.start(SandboxSpec(user=user))
+async def test_a_user_that_is_not_known_is_refused(backend: BubblewrapBackend) -> None:
+    with pytest.raises(UsageError, match="no user 'somebody'"):
+        await backend.start(SandboxSpec(user="somebody"))
 
 
 async def test_a_memory_hog_is_killed_alone(sandbox: Sandbox) -> None:

@@ -1,6 +1,7 @@
 """Control groups: what the kernel is told, what it holds, and that none is left."""
 
 import asyncio
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,13 @@ import pytest
 from agentgym.sandbox.cgroups import PREFIX, Cgroup, CgroupHome
 from agentgym.sandbox.owner import Owner, new_id
 from agentgym.sandbox.spec import MIB
+from tests.sandbox.bubblewrap_rig import (
+    AS_ORDINARY,
+    ORDINARY,
+    answer_of,
+    shared_folder,
+    start_python,
+)
 
 FOUND = CgroupHome.find()
 pytestmark = pytest.mark.skipif(FOUND is None, reason="this process may make no control groups")
@@ -31,6 +39,21 @@ except BlockingIOError:
     print(len(children))
 for child in children:
     os.kill(child, signal.SIGKILL)
+"""
+
+
+DELEGATED = """
+from agentgym.sandbox.cgroups import CgroupHome
+
+async def main():
+    backend = BubblewrapBackend()
+    home = CgroupHome.find()
+    async with await backend.start(SandboxSpec(memory=64 << 20)) as sandbox:
+        hog = await sandbox.exec(["python3", "-c", "b'x' * (1 << 30)"])
+    await backend.close()
+    parents = {name: str(path) for name, path in home.parents.items()}
+    print(json.dumps([parents, hog.exit_code]))
+asyncio.run(main())
 """
 
 
@@ -123,6 +146,29 @@ def test_only_groups_of_sandboxes_are_listed(identity: str) -> None:
         foreign.rmdir()
     assert identity in found
     assert "something-else" not in found
+
+
+@pytest.mark.skipif(
+    FOUND is None or FOUND.version != 2 or os.geteuid() != 0,
+    reason="only root delegates a part of the hierarchy, of version 2",
+)
+def test_a_delegated_part_serves_an_ordinary_user(identity: str) -> None:
+    """As `systemd-run --user --scope` has it: the user's part, and in it the program's own."""
+    part = home().parents["memory"] / f"{PREFIX}delegated"
+    scope = part / "scope"
+    scope.mkdir(parents=True)
+    try:
+        (part.parent / "cgroup.subtree_control").write_text("+memory +pids +cpu")
+        for path in (part, *(part / f"cgroup.{name}" for name in ("procs", "subtree_control"))):
+            os.chown(path, ORDINARY, ORDINARY)
+        enter = ("sh", "-c", f'echo $$ > {scope}/cgroup.procs; exec "$@"', "sh")
+        with shared_folder() as folder:
+            parents, hog = answer_of(start_python(AS_ORDINARY + DELEGATED, folder, *enter))
+    finally:
+        scope.rmdir()
+        part.rmdir()
+    assert parents == dict.fromkeys(("memory", "pids", "cpu"), str(part))
+    assert hog == 137
 
 
 async def test_what_a_dead_process_left_half_removed_is_found() -> None:

@@ -8,7 +8,7 @@ from agentgym.sandbox.backends import make_backend
 from agentgym.sandbox.base import Sandbox
 from agentgym.sandbox.pool import SandboxPool
 from agentgym.sandbox.spec import MIB, SandboxSpec
-from tests.sandbox.crowd_rig import guest_pid, memory_taken, require_backend
+from tests.sandbox.crowd_rig import Memory, guest_pid, require_backend
 
 ASKERS = 200
 LIMIT = 2048 * MIB
@@ -25,21 +25,20 @@ def backend_name(request: pytest.FixtureRequest) -> str:
     return name
 
 
-@pytest.mark.slow
 async def test_two_hundred_at_once_are_all_served(backend_name: str) -> None:
     backend = make_backend(backend_name)
-    guests: dict[Sandbox, int] = {}
+    made: dict[Sandbox, Memory] = {}
     reserved: list[int] = []
     measured: list[int] = []
 
     async def use(number: int) -> str:
         async with pool.lease(OTHER if number % 10 == 0 else SPEC) as sandbox:
-            if sandbox not in guests:
-                guests[sandbox] = await guest_pid(backend_name, sandbox.id)
+            if sandbox not in made:
+                made[sandbox] = Memory(await guest_pid(backend_name, sandbox.id))
             holding = asyncio.create_task(sandbox.exec(HOLD_MEMORY))
             reserved.append(pool.state.memory)
             if number % 10 == 0:
-                measured.append(sum(map(memory_taken, guests.values())))
+                measured.append(sum(memory.taken() for memory in made.values()))
             return (await holding).text.strip()
 
     try:

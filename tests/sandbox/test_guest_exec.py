@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,8 +15,8 @@ from tests.sandbox.guest_rig import RawGuest, raw_guest
 from tests.servers import require
 
 NAMESPACES = (
-    *("bwrap", "--unshare-all", "--as-pid-1", "--cap-add", "ALL"),
-    *("--dev-bind", "/", "/", "--proc", "/proc"),
+    *("unshare", "--user", "--map-root-user", "--pid", "--net", "--ipc"),
+    *("--fork", "--kill-child", "--mount-proc"),
 )
 LIMITED = "64996"
 KILLED = 128 + signal.SIGKILL
@@ -192,6 +193,20 @@ def test_signal_0_ends_a_command_with_all_it_started(guest: RawGuest, fifo: Path
         assert held.read() == b""
 
 
+def test_a_process_without_its_first_thread_is_ended_too(guest: RawGuest, fifo: Path) -> None:
+    program = (
+        "import ctypes, threading, time; threading.Thread(target=time.sleep, args=(1000,)).start();"
+        "print(flush=True); ctypes.PyDLL(None).pthread_exit(None)"
+    )
+    tree = f"{sys.executable} -c '{program}' & wait; sleep 1000"
+    identity = guest.start(HOLD_OPEN.format(fifo=fifo) + tree)
+    assert guest.receive()[0] is Kind.STDOUT
+    assert guest.ask(Kind.SIGNAL, wire.U32.pack(identity) + wire.U32.pack(0)).fault is None
+    assert guest.wait(identity).code == KILLED
+    with open(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK), "rb") as held:
+        assert held.read() == b""
+
+
 def test_bad_signals_are_refused(guest: RawGuest) -> None:
     identity = guest.start("sleep 1000")
     assert guest.ask(Kind.SIGNAL, wire.U32.pack(identity) + wire.U32.pack(65)).fault is Fault.SYSTEM
@@ -252,7 +267,7 @@ def test_thousands_of_commands_leave_nothing(guest: RawGuest) -> None:
 
     pid = guest.process.pid
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    pid = int(children[0]) if children else pid  # bwrap's child
+    pid = int(children[0]) if children else pid  # that of unshare
     guest.run(("true",))
     files, pages = files_and_memory()
     for _ in range(40):

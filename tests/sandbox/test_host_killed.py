@@ -81,7 +81,6 @@ def host(backend_name: str, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]
         process.kill()
 
 
-@pytest.mark.slow
 async def test_nothing_is_left_after_the_next_start(
     host: "subprocess.Popen[str]", backend_name: str
 ) -> None:
@@ -92,8 +91,8 @@ async def test_nothing_is_left_after_the_next_start(
     guests = [await guest_pid(backend_name, identity) for identity in identities]
     processes = [process(pid) for guest in guests for pid in (guest, *descendants(guest))]
     assert len(processes) >= 3 * COUNT
-    containers = await docker_ids(owner) if backend_name == "docker" else []
-    assert len(containers) == (COUNT + 1 if backend_name == "docker" else 0)
+    containers = await docker_ids(owner) if backend_name == "docker" else set()
+    assert len(containers) > COUNT or backend_name != "docker", "nothing is being built"
 
     host.kill()
     await asyncio.to_thread(host.wait)
@@ -113,10 +112,10 @@ async def test_nothing_is_left_after_the_next_start(
     groups = home.identities() if home is not None else set()
     assert groups & set(identities) == set()
     if backend_name == "docker":
-        assert await docker_ids(owner) == []
+        assert await docker_ids(owner) == set()
 
 
-async def docker_ids(owner: Owner) -> list[str]:
+async def docker_ids(owner: Owner) -> set[str]:
     """Return the containers and unfinished images of a process's sandboxes and builds."""
     engine = Engine.connect()
     try:
@@ -127,8 +126,8 @@ async def docker_ids(owner: Owner) -> list[str]:
         ]
     finally:
         await engine.close()
-    return [
+    return {
         str(thing["Id"])
         for thing in things
         if owner_of(thing["Labels"].get(SANDBOX) or thing["Labels"].get(BUILDER, "")) == owner
-    ]
+    }

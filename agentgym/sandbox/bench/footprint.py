@@ -1,9 +1,13 @@
 """The memory of sandboxes that do nothing."""
 
+import asyncio
+import json
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from agentgym.sandbox.backends import make_backend
 from agentgym.sandbox.base import Sandbox, SandboxBackend
 from agentgym.sandbox.bench.figures import Effort, Figure, Findings, Skipped
 from agentgym.sandbox.memory import available_memory
@@ -18,31 +22,42 @@ _WHAT = "idle memory a sandbox"
 async def measure(backend: SandboxBackend, effort: Effort) -> Findings:
     """Measure the memory of idle sandboxes: of their processes, and what the machine has less.
 
-    A page that several processes share counts once among them (the proportional set size).
+    A page that several processes share counts once among them (the proportional set size). A
+    process of its own makes the sandboxes, because one that has had some before keeps memory.
     """
+    count = effort.of(_SANDBOXES)
+    words = (sys.executable, "-m", __spec__.name, backend.name, str(count))
+    process = await asyncio.create_subprocess_exec(*words, stdout=asyncio.subprocess.PIPE)
+    said, _ = await process.communicate()
+    if process.returncode:
+        yield Skipped(backend.name, _WHAT, "its sandboxes could not be made or looked at")
+        return
+    for part, sizes in json.loads(said).items():
+        yield Figure(backend.name, f"{_WHAT}, {part}", "MB", sizes)
+
+
+async def _sizes(name: str, count: int) -> dict[str, list[float]]:
+    """Make sandboxes and return the megabytes of each part of them."""
+    backend = make_backend(name)
+    await (await backend.start(_SMALL)).close()
     free, own = available_memory(), proportional_size(os.getpid())
     made: list[Sandbox] = []
     processes: list[dict[str, Sequence[int]]] = []
     try:
-        for _ in range(effort.of(_SANDBOXES)):
+        for _ in range(count):
             before = set(descendants(os.getpid()))
             made.append(await backend.start(_SMALL))
             ours = [pid for pid in descendants(os.getpid()) if pid not in before]
-            processes.append(await _docker_processes(made[-1]) if not ours else {"processes": ours})
-        less = (free - available_memory()) / len(made) / 1e6
-        more = (proportional_size(os.getpid()) - own) / len(made) / 1e6
-        for part in processes[0]:
-            try:
-                sizes = [sum(map(proportional_size, each[part])) / 1e6 for each in processes]
-            except PermissionError as error:
-                yield Skipped(backend.name, f"{_WHAT}, its {part}", str(error))
-            else:
-                yield Figure(backend.name, f"{_WHAT}, its {part}", "MB", sizes)
-        yield Figure(backend.name, f"{_WHAT}, in agentgym's own process", "MB", [more])
-        yield Figure(backend.name, f"{_WHAT}, all that the machine has less", "MB", [less])
+            processes.append({"its processes": ours} if ours else await _docker_processes(made[-1]))
+        less = (free - available_memory()) / count / 1e6
+        more = (proportional_size(os.getpid()) - own) / count / 1e6
+        parts = {
+            part: [sum(map(proportional_size, each[part])) / 1e6 for each in processes]
+            for part in processes[0]
+        }
     finally:
-        for sandbox in made:
-            await sandbox.close()
+        await backend.close()
+    return {**parts, "in agentgym's process": [more], "all that the machine has less": [less]}
 
 
 def proportional_size(pid: int) -> int:
@@ -81,4 +96,9 @@ async def _docker_processes(sandbox: Sandbox) -> dict[str, Sequence[int]]:
     if container is None:
         return {}
     guest = int(container["State"]["Pid"])
-    return {"processes": [guest, *descendants(guest)], "engine's process": [parent_of(guest) or 0]}
+    shim = parent_of(guest) or 0
+    return {"its processes": [guest, *descendants(guest)], "the engine's for it": [shim]}
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(asyncio.run(_sizes(sys.argv[1], int(sys.argv[2])))))

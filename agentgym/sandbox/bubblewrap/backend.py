@@ -44,7 +44,7 @@ class BubblewrapBackend(LocalBackend):
     """
 
     name = "bubblewrap"
-    overhead: ClassVar[int] = 2 << 20
+    overhead: ClassVar[int] = 3 << 20
 
     def __init__(self, *, run_id: str = "") -> None:
         super().__init__(run_id=run_id)

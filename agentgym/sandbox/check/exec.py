@@ -200,6 +200,7 @@ async def impossible_arguments(ctx: Context) -> None:
         (["true"], {"timeout": float("nan")}),
         (["true"], {"output_limit": -1}),
         (["true"], {"user": "a:b"}),
+        (["true"], {"user": "root"}),
     )
     for command, options in bad:
         with refused(f"exec({command!r}, {json.dumps(options)})", UsageError):

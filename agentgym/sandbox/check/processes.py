@@ -157,7 +157,7 @@ async def background_service(ctx: Context) -> None:
 
 async def _number(sandbox: Sandbox, marker: str, wanted: int) -> bool:
     """Wait until so many processes have a marker; they may be about to run their program."""
-    for _ in range(200):
+    for _ in range(80):
         if len(await running(sandbox, marker)) == wanted:
             return True
     return False

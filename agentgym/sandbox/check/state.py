@@ -154,8 +154,9 @@ async def restore_ends_processes(ctx: Context) -> None:
         process = await box.start(line, stdin=b"")
         same("its output", await anext(aiter(process)), ("stdout", b"up\n"))
         await back()
-        same("the exit code", (await process.wait()).exit_code, 137)
         same("the processes left", await running(box, marker), [])
+        found = await process.wait()
+        same("the end of a command", (found.exit_code, found.timed_out), (137, False))
 
 
 @check("state")

@@ -120,19 +120,20 @@ class Checker:
         if reason is not None:
             return _result(item, "not applicable", reason, 0.0)
         started = time.perf_counter()
+        status: Status = "failed"
+        clock = asyncio.timeout(PATIENCE_S)
         try:
-            async with asyncio.timeout(PATIENCE_S):
+            async with clock:
                 await self._try(item)
-            status: Status = "passed"
-            detail = ""
+            status, detail = "passed", ""
         except NotApplicable as error:
             status, detail = "not applicable", str(error)
         except CheckFailure as error:
-            status, detail = "failed", str(error)
-        except TimeoutError:
-            status, detail = "failed", f"it did not come to an end within {PATIENCE_S:g} s"
+            detail = str(error)
         except Exception as error:  # noqa: BLE001 - what a third party's backend raises is its own
-            status, detail = "failed", f"{type(error).__name__}: {error}"
+            detail = f"{type(error).__name__}: {error}"
+            if clock.expired():
+                detail = f"it did not come to an end within {PATIENCE_S:g} s"
         if status == "failed" and not item.aside:
             await self._discard()
         return _result(item, status, detail, time.perf_counter() - started)

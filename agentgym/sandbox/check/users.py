@@ -6,6 +6,18 @@ from agentgym.sandbox.check.files import error_of
 from agentgym.sandbox.check.registry import check, holds, refused, same
 
 OTHER = "1777"
+_FORBIDDEN = (
+    "cat /work/mine",
+    "chown 1 /tmp",
+    "mknod /tmp/d c 1 3",
+    "mount -t tmpfs x /mnt",
+    "kill -9 1",
+    "cat /proc/1/environ",
+    "touch /etc/new",
+    "date -s @1000000000",
+    "hostname changed",
+    "echo 1 > /proc/sys/vm/swappiness",
+)
 
 
 @check("users", users=True)
@@ -49,29 +61,21 @@ async def other_processes(ctx: Context) -> None:
 
 
 @check("users", users=True)
-async def root_without_power(ctx: Context) -> None:
-    """Root inside has no capability: other users' files, processes and the system stay shut."""
+async def no_more_power(ctx: Context) -> None:
+    """Another user has no more power than the spec's, and root is nobody's to be."""
     box = ctx.sandbox
-    found = await box.exec(["cat", "/proc/self/status"], user="root")
+    for user in ("root", "0", "00", "0:0", "-1", "4294967296"):
+        with refused(f"exec(user={user!r})", UsageError):
+            await box.exec(["id"], user=user)
+    found = await box.exec(["cat", "/proc/self/status"], user=OTHER)
     status = dict(line.split(":", 1) for line in found.text.splitlines())
-    same("the user", status["Uid"].split(), ["0"] * 4)
+    same("the user", status["Uid"].split(), [OTHER] * 4)
     for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
         same(name, int(status[name], 16), 0)
     await box.write_file("/work/mine", "x", mode=0o600)
-    for line in (
-        "cat /work/mine",
-        "chown 1 /tmp",
-        "mknod /tmp/d c 1 3",
-        "mount -t tmpfs x /mnt",
-        "kill -9 1",
-        "cat /proc/1/environ",
-        "touch /etc/new",
-        "date -s @0",
-        "hostname changed",
-        "echo 1 > /proc/sys/vm/swappiness",
-    ):
-        found = await box.exec(line, user="root")
-        holds(found.exit_code != 0, f"`{line}` as root to be refused", found)
+    for line in _FORBIDDEN:
+        found = await box.exec(line, user=OTHER)
+        holds(found.exit_code != 0, f"`{line}` to be refused", found)
 
 
 @check("users", users=True)
@@ -88,6 +92,7 @@ async def killed_alike(ctx: Context) -> None:
 
 @check("users", users=True)
 async def unknown_user(ctx: Context) -> None:
-    """A user that the sandbox does not know by name is UsageError."""
-    with refused("a command of an unknown user", UsageError):
-        await ctx.sandbox.exec(["id"], user="no-such-user")
+    """A user the sandbox does not know by name is an ordinary result: 126, and said in stderr."""
+    found = await ctx.sandbox.exec(["id"], user="no-such-user")
+    same("the exit code", found.exit_code, 126)
+    holds(b"user" in found.stderr, "the reason in stderr", found)

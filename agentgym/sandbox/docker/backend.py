@@ -46,6 +46,7 @@ class DockerBackend(SandboxBackend):
 
     name: ClassVar[str] = BACKEND
     users: ClassVar[bool] = True
+    overhead: ClassVar[int] = 8 << 20  # the engine's process beside each container
 
     def __init__(
         self, *, run_id: str = "", image_budget: int = BUDGET, start_timeout: float = _START_S

@@ -11,13 +11,22 @@ INSIDE = "/.agentgym"
 GUEST = "guest"
 SOCKET = "socket"
 HOSTS = "hosts"
-_SHARED = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - folders of the sandbox, not of the host
+_SHARED = ("/tmp", "/dev/shm")  # noqa: S108 - folders of the sandbox, not of the host
 _GUEST_UID = 64999
-"""The guest's user: not root, so that a root command inside is another user than it too."""
+"""The guest's user, whom no command can be: the guest refuses that."""
 # The guest alone holds these, and no command ever does. To run commands as other users:
 # SETUID, SETGID; to end them: KILL; to take every capability from them: SETPCAP; to put back
 # folders of any owner when it restores a snapshot: CHOWN, DAC_OVERRIDE, FOWNER.
 _CAPABILITIES = ("SETUID", "SETGID", "KILL", "SETPCAP", "CHOWN", "DAC_OVERRIDE", "FOWNER")
+
+# Message queues and semaphores outlive every process and the files' reset, so none can be made;
+# shared memory ends with the last process that has it.
+_OBJECTS = {
+    "kernel.msgmni": "0",
+    "kernel.sem": "250 32000 32 0",
+    "kernel.shm_rmid_forced": "1",
+    "fs.mqueue.queues_max": "0",
+}
 
 
 class Image(NamedTuple):
@@ -84,6 +93,7 @@ def _host_config(spec: SandboxSpec, image: Image, folder: Path, cpus: int) -> di
         "NetworkMode": "none",
         # An IPC namespace of its own, without the engine's /dev/shm, whose files are uncounted.
         "IpcMode": "none",
+        "Sysctls": _OBJECTS,
         "CgroupnsMode": "private",
         "PidMode": "",
         "UTSMode": "",
@@ -93,7 +103,7 @@ def _host_config(spec: SandboxSpec, image: Image, folder: Path, cpus: int) -> di
         "SecurityOpt": ["no-new-privileges"],
         "Init": False,
         "ReadonlyRootfs": True,
-        "Tmpfs": {path: _tmpfs(path, spec) for path in writable_folders(image)},
+        "Tmpfs": {path: _tmpfs(path, spec, image) for path in writable_folders(image)},
         "Mounts": [
             _read_only(folder, INSIDE),
             # The engine gives no hosts file where networking is disabled, and programs look
@@ -113,11 +123,14 @@ def _host_config(spec: SandboxSpec, image: Image, folder: Path, cpus: int) -> di
     }
 
 
-def _tmpfs(path: str, spec: SandboxSpec) -> str:
+def _tmpfs(path: str, spec: SandboxSpec, image: Image) -> str:
+    # The folders lie in memory, and all of them full must leave some: volumes take a part of one.
+    share = 4 * len(image.volumes) if path in image.volumes else 1
     access = "mode=1777" if path in _SHARED else "mode=0755"
     if path not in _SHARED and spec.user.isdecimal():
         access += f",uid={spec.user},gid={spec.user}"
-    return f"rw,nosuid,nodev,exec,size={spec.disk},nr_inodes={spec.inodes},{access}"
+    size = f"size={spec.disk // share},nr_inodes={max(16, spec.inodes // share)}"
+    return f"rw,nosuid,nodev,exec,{size},{access}"
 
 
 def _read_only(source: Path, target: str) -> dict[str, Any]:

@@ -84,7 +84,8 @@ void read_request(uint32_t id, struct fields *fields) {
     content->offset = offset > INT64_MAX ? INT64_MAX : offset;
     content->left = limit;
     content->size = (uint64_t)status.st_size;
-    read_step(&content->job); /* a small file is answered in the turn that asked */
+    if (output_has_room()) /* a small file is answered in the turn that asked */
+        read_step(&content->job);
 }
 
 static void write_input(struct job *job, const unsigned char *data, size_t size) {

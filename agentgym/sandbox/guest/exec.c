@@ -36,13 +36,32 @@ static void release(struct job *job) {
 
 static const struct job_type type = {.input = take_input, .release = release};
 
-/* Say why a command did not start, as a shell would: an ordinary result. */
+/* Say why a command did not start, as a shell would say it: an ordinary result. */
+static void say(struct command *command, const char *before, const char *name, const char *why) {
+    char text[512];
+    int size = snprintf(text, sizeof text, "%s%.400s%s%s\n", before, name, *name ? ": " : "", why);
+    uint64_t kept = (uint64_t)size < command->limit ? (uint64_t)size : command->limit;
+    if (kept < (uint64_t)size)
+        command->exit_flags |= EXIT_TRUNCATED;
+    send_frame(STDERR, command->job.id, text, (size_t)kept);
+    command->outputs[1].kept = kept;
+}
+
 static void not_started(struct command *command, const char *why) {
-    char text[128];
-    int size = snprintf(text, sizeof text, "cannot start: %s\n", why);
-    send_frame(STDERR, command->job.id, text, (size_t)size);
+    say(command, "cannot start: ", "", why);
     send_exit(command, 126);
     job_end(&command->job);
+}
+
+/* Say what the child had no way to say. */
+static void say_for(struct command *command, const struct launch *child) {
+    const char *why = strerror(child->error);
+    if (child->where == AT_START)
+        say(command, "cannot start: ", "", why);
+    else if (child->where == IN_FOLDER)
+        say(command, "cannot start in ", child->directory, why);
+    else
+        say(command, "", child->arguments[0], why);
 }
 
 struct pipes {
@@ -90,9 +109,7 @@ static void start(struct command *command, uint32_t flags, struct launch *child)
                           control ? theirs[3] : -1, theirs[2]};
     memcpy(child->files, files, sizeof files);
     child->guest = getpid();
-    command->pid = spawn();
-    if (command->pid == 0)
-        launch(child);
+    command->pid = spawn(child);
     int error = errno;
     close_all(pipes.theirs);
     if (command->pid < 0) {
@@ -105,6 +122,8 @@ static void start(struct command *command, uint32_t flags, struct launch *child)
     output_open(&command->outputs[1], command, STDERR, pipes.ours[1]);
     output_open(&command->outputs[2], command, CONTROL, pipes.ours[2]);
     input_open(&command->input, command->job.id, pipes.ours[3]);
+    if (child->error)
+        say_for(command, child);
 }
 
 static struct command *new_command(uint32_t id, uint64_t timeout_ms, uint64_t limit) {
@@ -123,18 +142,19 @@ static struct command *new_command(uint32_t id, uint64_t timeout_ms, uint64_t li
     return command;
 }
 
+/* Return an array of strings with a NULL behind and room for one more before, see `launch`. */
 static char **take_strings(struct fields *fields) {
     size_t count = take_u32(fields);
     if (count > (size_t)(fields->end - fields->at) / 4)
         die(BAD_FRAME, "more strings than bytes");
-    char **strings = allocate((count + 1) * sizeof *strings);
+    char **strings = (char **)allocate((count + 2) * sizeof *strings) + 1;
     for (size_t i = 0; i < count; i++)
         strings[i] = take_string(fields);
     return strings;
 }
 
 void exec_request(uint32_t id, struct fields *fields) {
-    struct launch child;
+    struct launch child = {.error = 0};
     uint32_t flags = take_u32(fields);
     uint64_t timeout_ms = take_u64(fields), limit = take_u64(fields);
     child.identity = find_user(take_string(fields));
@@ -149,8 +169,8 @@ void exec_request(uint32_t id, struct fields *fields) {
         not_started(command, "no such user");
     else
         start(command, flags, &child);
-    free(child.arguments);
-    free(child.environment);
+    free(child.arguments - 1);
+    free(child.environment - 1);
 }
 
 /* Report a command whose process has ended; what it left running is the sandbox's. */

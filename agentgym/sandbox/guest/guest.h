@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "protocol.h"
@@ -19,6 +20,7 @@
 
 struct limits { /* for commands; -1 leaves what the guest was started with */
     int64_t open_files, processes, address_space;
+    struct rlimit own_files; /* before the guest took all it could */
 };
 extern struct limits limits;
 
@@ -132,6 +134,7 @@ bool may_run_as(const struct identity *identity);
 bool become(const struct identity *identity);
 bool act_as(const struct identity *identity);
 void act_as_guest(void);
+void stay_untraceable(void);
 bool set_mode(int fd, mode_t mode, int64_t gid);
 
 /* seccomp.c */
@@ -170,6 +173,8 @@ struct launch {
     char **arguments, **environment;
     pid_t guest;
     int files[5]; /* what becomes descriptors 0 to 4; -1: not there */
+    int error;    /* left by the child where it could not start */
+    enum stage { AT_START, IN_FOLDER, AT_PROGRAM } where;
 };
 extern struct command *commands;
 void exec_request(uint32_t id, struct fields *fields);
@@ -183,7 +188,12 @@ void output_finish(struct output *output);
 void input_open(struct input *input, uint32_t id, int fd);
 void input_add(struct input *input, const unsigned char *data, size_t size);
 void input_close(struct input *input);
-_Noreturn void launch(const struct launch *launch);
+_Noreturn void launch(struct launch *launch);
+
+/* spawn.c */
+
+void score_open(void);
+pid_t spawn(struct launch *child);
 
 /* processes.c */
 
@@ -194,8 +204,6 @@ bool signal_child(pid_t pid, int number);
 /* reaper.c */
 
 void reaper_open(void);
-void score_open(void);
-pid_t spawn(void);
 uint64_t kill_everything(bool *all_gone);
 
 /* files.c, content.c, listing.c */

@@ -1,13 +1,15 @@
-/* The child's side of a command: from the fork to the program. */
+/* The child's side of a command: from the clone to the program.
+ *
+ * It runs in the guest's memory, so it leaves no trace there: nothing is allocated, and nothing
+ * called that ends the guest.
+ */
 #include "guest.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,39 +22,38 @@ static const char *search_path(char **environment) {
 }
 
 /* Return only where it cannot be run. A file without a known format is a shell script. */
-static void run(char *path, char **arguments, char **environment) {
-    execve(path, arguments, environment);
+static void run(const char *path, const struct launch *launch) {
+    execve(path, launch->arguments, launch->environment);
     if (errno != ENOEXEC)
         return;
-    size_t count = 0;
-    while (arguments[count])
-        count++;
-    char **shell = allocate((count + 2) * sizeof *shell);
-    shell[0] = "/bin/sh";
-    shell[1] = path;
-    for (size_t i = 1; i < count; i++)
-        shell[i + 1] = arguments[i];
-    execve(shell[0], shell, environment);
+    char **shell = launch->arguments - 1; /* there is room for one before them */
+    shell[0] = (char *)"/bin/sh";
+    shell[1] = (char *)path;
+    execve(shell[0], shell, launch->environment);
     errno = ENOEXEC;
 }
 
 /* Like execvpe, but with the PATH of the command's own environment. */
-static void run_from_path(char **arguments, char **environment) {
-    const char *name = arguments[0], *path = search_path(environment);
+static void run_from_path(const struct launch *launch) {
+    const char *name = launch->arguments[0], *path = search_path(launch->environment);
+    size_t name_size = strlen(name) + 1;
     bool denied = false;
-    if (!*name) {
-        errno = ENOENT;
+    char candidate[PATH_MAX];
+    errno = ENOENT;
+    if (strchr(name, '/'))
+        run(name, launch);
+    if (!*name || strchr(name, '/'))
         return;
-    }
-    if (strchr(name, '/')) {
-        run(arguments[0], arguments, environment);
-        return;
-    }
-    char *candidate = allocate(strlen(path) + strlen(name) + 2);
     for (const char *end; path; path = *end ? end + 1 : NULL) {
         end = strchrnul(path, ':');
-        sprintf(candidate, "%.*s%s%s", (int)(end - path), path, end > path ? "/" : "", name);
-        run(candidate, arguments, environment);
+        size_t size = (size_t)(end - path);
+        if (size + 1 + name_size > sizeof candidate)
+            continue;
+        memcpy(candidate, path, size);
+        if (size) /* an empty part is the folder at hand */
+            candidate[size++] = '/';
+        memcpy(candidate + size, name, name_size);
+        run(candidate, launch);
         if (errno == EACCES)
             denied = true;
         else if (errno != ENOENT && errno != ENOTDIR)
@@ -67,7 +68,8 @@ static bool set_limit(int resource, int64_t value) {
 }
 
 static bool set_limits(void) {
-    return set_limit(RLIMIT_CORE, 0) && set_limit(RLIMIT_NOFILE, limits.open_files) &&
+    return setrlimit(RLIMIT_NOFILE, &limits.own_files) == 0 && set_limit(RLIMIT_CORE, 0) &&
+           set_limit(RLIMIT_NOFILE, limits.open_files) &&
            set_limit(RLIMIT_NPROC, limits.processes) &&
            set_limit(RLIMIT_AS, limits.address_space);
 }
@@ -77,8 +79,10 @@ static bool root_tree(void) {
     return setsid() >= 0 && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0;
 }
 
-static _Noreturn void give_up(int code, const char *what, const char *name) {
-    fprintf(stderr, "%s%s: %s\n", what, name, strerror(errno));
+/* Leave word for the guest, which tells the host. */
+static _Noreturn void give_up(struct launch *launch, int code, enum stage where) {
+    launch->error = errno;
+    launch->where = where;
     _exit(code);
 }
 
@@ -89,7 +93,7 @@ static bool die_with_guest(pid_t guest) {
     return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 && getppid() == guest;
 }
 
-_Noreturn void launch(const struct launch *launch) {
+_Noreturn void launch(struct launch *launch) {
     for (int fd = 0; fd < 5; fd++)
         if (launch->files[fd] >= 0)
             dup2(launch->files[fd], fd);
@@ -99,12 +103,12 @@ _Noreturn void launch(const struct launch *launch) {
     umask(022);
     if (!set_limits() || !root_tree() || !become(launch->identity) ||
         !die_with_guest(launch->guest))
-        give_up(126, "cannot start", "");
+        give_up(launch, 126, AT_START);
     if (chdir(launch->directory) < 0)
-        give_up(126, "cannot start in ", launch->directory);
+        give_up(launch, 126, IN_FOLDER);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    run_from_path(launch->arguments, launch->environment);
-    give_up(errno == ENOENT || errno == ENOTDIR ? 127 : 126, "", launch->arguments[0]);
+    run_from_path(launch);
+    give_up(launch, errno == ENOENT || errno == ENOTDIR ? 127 : 126, AT_PROGRAM);
 }

@@ -76,5 +76,6 @@ void list_request(uint32_t id, struct fields *fields) {
     listing->folder = folder;
     listing->identity = *find_user(user);
     job_begin(&listing->job, &type, id);
-    step(&listing->job);
+    if (output_has_room())
+        step(&listing->job);
 }

@@ -25,7 +25,7 @@
 #define CONNECT_SECONDS 30
 #define CLOEXEC_RANGE 4u /* CLOSE_RANGE_CLOEXEC, newer than some headers */
 
-struct limits limits = {-1, -1, -1};
+struct limits limits = {.open_files = -1, .processes = -1, .address_space = -1};
 
 struct options {
     const char *path;
@@ -121,10 +121,20 @@ static int arrange_files(int host) {
     return host;
 }
 
+/* The guest holds some descriptors for each of any number of commands. */
+static void take_all_files(void) {
+    if (getrlimit(RLIMIT_NOFILE, &limits.own_files) < 0)
+        die(BROKEN, "getrlimit");
+    struct rlimit all = {limits.own_files.rlim_max, limits.own_files.rlim_max};
+    if (setrlimit(RLIMIT_NOFILE, &all) < 0)
+        die(BROKEN, "setrlimit");
+}
+
 int main(int count, char **arguments) {
     block_signals();
     struct options options = read_options(count, arguments);
     umask(0);
+    take_all_files();
     int host = arrange_files((int)options.fd);
     processes_open();
     score_open();

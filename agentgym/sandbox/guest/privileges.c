@@ -30,6 +30,7 @@
 static uint64_t held;  /* the guest's capabilities */
 static bool separate;  /* the guest has a user of its own, which no command may be */
 static bool switching; /* commands and files may belong to other users */
+static bool disguised; /* files are used as another user */
 static uid_t own_uid;
 static gid_t own_gid;
 
@@ -51,9 +52,8 @@ static bool hold(uint64_t permitted, uint64_t effective) {
 }
 
 /* A change of user makes a process traceable where the system is set to dump such processes. */
-static void stay_untraceable(void) {
-    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-        die(BROKEN, "PR_SET_DUMPABLE");
+void stay_untraceable(void) {
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* cannot fail */
 }
 
 static void change_user(uint32_t id) {
@@ -122,17 +122,17 @@ bool become(const struct identity *identity) {
 /* Use files with a user's rights until `act_as_guest`. The capabilities for files go last: a
  * change to user 0 would bring them back. */
 bool act_as(const struct identity *identity) {
-    bool other = identity->uid != own_uid;
-    if (other && !switching) {
-        errno = EPERM;
-        return false;
-    }
-    if (other) {
+    if (identity->uid != own_uid) {
+        if (!switching) {
+            errno = EPERM;
+            return false;
+        }
         if (setgroups(identity->group_count, identity->groups) < 0)
             return false;
         setfsgid(identity->gid);
         setfsuid(identity->uid);
         stay_untraceable();
+        disguised = true;
     }
     if ((held & FILES) && !hold(held, held & ~FILES))
         die(BROKEN, "cannot lay down capabilities");
@@ -140,13 +140,16 @@ bool act_as(const struct identity *identity) {
 }
 
 void act_as_guest(void) {
-    setfsuid(own_uid);
-    setfsgid(own_gid);
-    if (switching && setgroups(0, NULL) < 0 && errno != EPERM)
-        die(BROKEN, "cannot take back the guest's groups");
+    if (disguised) {
+        setfsuid(own_uid);
+        setfsgid(own_gid);
+        if (setgroups(0, NULL) < 0)
+            die(BROKEN, "cannot lay down a user's groups");
+        stay_untraceable();
+        disguised = false;
+    }
     if ((held & FILES) && !hold(held, held))
         die(BROKEN, "cannot take back capabilities");
-    stay_untraceable();
 }
 
 /* Set a file's mode; `gid` is that of a file which may be of a group the guest is not in, or -1.

@@ -16,7 +16,8 @@
 
 struct process {
     pid_t pid, parent;
-    char state;
+    char state; /* of its first thread, which may end before others */
+    int threads;
     unsigned long long start; /* with the pid it names a process for good */
     bool below;
 };
@@ -45,8 +46,9 @@ static bool read_process(const char *pid, struct process *process) {
     process->below = false;
     return rest && sscanf(rest,
                           ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
-                          "%*d %*d %llu",
-                          &process->state, &process->parent, &process->start) == 3;
+                          "%d %*d %llu",
+                          &process->state, &process->parent, &process->threads,
+                          &process->start) == 4;
 }
 
 static int by_pid(const void *left, const void *right) {
@@ -106,6 +108,10 @@ static bool send_signal(const struct process *process, int number) {
     return sent;
 }
 
+static bool has_ended(const struct process *process) {
+    return process->threads <= 1 && (process->state == 'Z' || process->state == 'X');
+}
+
 /* Send a signal to all that descends from a process, not to it. Return how many live, whether
  * the signal reached them or not. */
 size_t signal_tree(pid_t root, int number, bool only_running) {
@@ -114,9 +120,7 @@ size_t signal_tree(pid_t root, int number, bool only_running) {
     mark_below(processes, count, root);
     for (size_t i = 0; i < count; i++) {
         bool stopped = processes[i].state == 'T' || processes[i].state == 't';
-        if (!processes[i].below || processes[i].state == 'Z' || processes[i].state == 'X')
-            continue;
-        if (only_running && stopped)
+        if (!processes[i].below || has_ended(processes + i) || (only_running && stopped))
             continue;
         living++;
         send_signal(processes + i, number);

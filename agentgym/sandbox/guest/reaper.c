@@ -2,19 +2,14 @@
 #include "guest.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define KILL_SECONDS 5
-
-static int score = -1; /* this process's oom_score_adj */
-static char own_score[16];
 
 /* Reap what has ended. Return how many, and whether no child is left. */
 static uint64_t reap(bool *none_left) {
@@ -52,27 +47,6 @@ void reaper_open(void) {
     if (ends.fd < 0)
         die(BROKEN, "signalfd");
     watch_change(&ends, EPOLLIN);
-}
-
-/* Keep the descriptor, which an untraceable process could not open later. */
-void score_open(void) {
-    score = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
-    ssize_t size = score < 0 ? 0 : read(score, own_score, sizeof own_score - 1);
-    own_score[size < 0 ? 0 : strcspn(own_score, "\n")] = 0;
-}
-
-/* Fork a command. Where memory runs out the kernel is to end commands, not the guest: the child
- * inherits the worst score, and the guest may take its own back, since that is no lower than any
- * it was privileged to have. */
-pid_t spawn(void) {
-    if (score >= 0 && pwrite(score, "1000", 4, 0) < 0)
-        die(BROKEN, "cannot set oom_score_adj");
-    pid_t pid = fork();
-    int error = errno;
-    if (pid != 0 && score >= 0 && pwrite(score, own_score, strlen(own_score), 0) < 0)
-        die(BROKEN, "cannot set oom_score_adj");
-    errno = error;
-    return pid;
 }
 
 /* kill(-1) reaches every process this one may signal: inside a PID namespace that is the sandbox,

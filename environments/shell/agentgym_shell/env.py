@@ -26,7 +26,7 @@ from agentgym_shell.trees import tree_hash
 DEFAULTS: Mapping[str, Json] = {
     "memory": 256 * MIB,
     "disk": 64 * MIB,
-    "inodes": 20_000,
+    "inodes": 10_000,
     "pids": 128,
     "output_limit": MIB,
     "env": {"LC_ALL": "C.UTF-8", "TZ": "UTC0"},

@@ -18,15 +18,19 @@ AT_ONCE = 4
 GUESSES = ("", "0", "1", "yes", "done", "flag{}", "flag{...}")
 TELLING = 40
 """Characters from which on a line of a script tells something."""
-SHARED = 0.5
+SHARED = 0.6
 """The part of two tasks' words that both may have, being about different things."""
 
 
 class Attempt(NamedTuple):
-    """A way to play a task that has to score 0."""
+    """A way to play a task.
+
+    Attributes:
+        why: What is wrong with it.
+    """
 
     task: str
-    why: str
+    why: str = ""
     commands: tuple[str, ...] = ()
     answer: str | None = None
 
@@ -40,18 +44,17 @@ async def play(env: ShellEnvironment, attempt: Attempt) -> float:
     return transition.reward.value
 
 
-async def successes(attempts: Sequence[Attempt]) -> list[str]:
-    """Play attempts, some at once, and return those that score."""
+async def scores(attempts: Sequence[Attempt]) -> dict[str, float]:
+    """Play attempts, some at once, and return what each scores."""
     waiting = list(attempts)
-    found: list[str] = []
+    found: dict[str, float] = {}
 
     async def work() -> None:
         env = ShellEnvironment()
         try:
             while waiting:
                 attempt = waiting.pop()
-                if await play(env, attempt) > 0:
-                    found.append(f"{attempt.task}: {attempt.why}")
+                found[f"{attempt.task}: {attempt.why}"] = await play(env, attempt)
         finally:
             await env.close()
 
@@ -61,16 +64,27 @@ async def successes(attempts: Sequence[Attempt]) -> list[str]:
     return found
 
 
-def near_misses() -> list[Attempt]:
-    lines = Path(__file__).with_name("near_misses.jsonl").read_text("utf-8").splitlines()
+async def successes(attempts: Sequence[Attempt]) -> list[str]:
+    return [name for name, score in (await scores(attempts)).items() if score > 0]
+
+
+def attempts_of(name: str) -> list[Attempt]:
+    """Read attempts from a file beside this one."""
+    lines = Path(__file__).with_name(name).read_text("utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     return [Attempt(**{**row, "commands": tuple(row.get("commands", ()))}) for row in rows]
 
 
 async def test_what_is_nearly_right_scores_nothing() -> None:
-    attempts = near_misses()
+    attempts = attempts_of("near_misses.jsonl")
     assert len({attempt.task for attempt in attempts}) >= 70
     assert not await successes(attempts)
+
+
+async def test_another_way_is_as_good_as_the_oracles() -> None:
+    attempts = attempts_of("other_ways.jsonl")
+    assert len({attempt.task for attempt in attempts}) >= 30
+    assert set((await scores(attempts)).values()) == {1.0}
 
 
 async def test_guesses_score_nothing() -> None:

@@ -198,13 +198,13 @@ async def test_an_images_volumes_checks_and_variables(
 ) -> None:
     steps = "ENV GREETING=hello\nVOLUME /data\nHEALTHCHECK --interval=1s CMD touch /tmp/checked\n"
     digest = await images.build(write(NAME, steps), base_image=base_image)
-    spec = SandboxSpec(image=digest, disk=2 * MIB)
+    spec = SandboxSpec(image=digest, disk=4 * MIB)
     async with await backend.start(spec) as sandbox:
         found = await engine.container(container_name(sandbox.id))
         assert found is not None
         assert {mount["Type"] for mount in found["Mounts"]} == {"bind"}
         assert found["Config"]["Healthcheck"]["Test"] == ["NONE"]
-        said = await sandbox.exec("echo $GREETING; stat -c %u /data; head -c 3M /dev/zero >/data/x")
+        said = await sandbox.exec("echo $GREETING; stat -c %u /data; head -c 2M /dev/zero >/data/x")
         assert said.text == "hello\n1000\n"
         assert "No space left" in said.error_text
     await backend.close()

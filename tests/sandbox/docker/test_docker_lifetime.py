@@ -14,8 +14,9 @@ import pytest
 from agentgym.errors import SandboxLostError, SandboxStartError, UsageError
 from agentgym.sandbox.docker.backend import DockerBackend
 from agentgym.sandbox.docker.engine import Engine
+from agentgym.sandbox.docker.launch import ending
 from agentgym.sandbox.docker.leftovers import container_name
-from agentgym.sandbox.owner import Owner, owner_of, scratch_root
+from agentgym.sandbox.owner import Owner, new_id, owner_of, scratch_root
 from agentgym.sandbox.spec import MIB, SandboxSpec
 
 HOST = """
@@ -139,18 +140,20 @@ async def test_a_killed_container_is_reported_as_that(
     await gone(engine, sandbox.id, since=0)
 
 
-async def test_a_sandbox_whose_guest_has_no_memory_is_reported_as_that(
-    backend: DockerBackend,
+async def test_a_container_without_memory_is_reported_as_that(
+    engine: Engine, base_image: str
 ) -> None:
-    sandbox = await backend.start(SandboxSpec(memory=64 * MIB, disk=1024 * MIB))
-
-    async def fill_and_read_until_it_ends() -> None:
-        await sandbox.exec("head -c 1G /dev/zero > x")
-        for _ in range(100):  # what the guest needs in between may be there now and then
-            await sandbox.read_file("/work/x")
-
-    with pytest.raises(SandboxLostError, match="killed for memory"):
-        await fill_and_read_until_it_ends()
+    name = f"agentgym-test-{new_id()}"
+    limit = {"Memory": 32 * MIB, "MemorySwap": 32 * MIB}
+    command = ["python3", "-c", "bytearray(1 << 30)"]
+    since = time.time()
+    await engine.create(name, {"Image": base_image, "Cmd": command, "HostConfig": limit})
+    try:
+        await engine.start(name)
+        why = await ending(engine, name, since=since)
+    finally:
+        await engine.remove(name)
+    assert why == "Its container was killed for memory."
 
 
 async def test_a_killed_host_leaves_nothing(engine: Engine, base_image: str) -> None:
