@@ -120,17 +120,18 @@ class GuestSandbox(Sandbox):
         output_limit: int | None = None,
     ) -> Execution:
         """See `Sandbox.start`."""
+        content = requests.content(stdin or b"")
         execution = self._execute(
             command,
-            flags=0 if stdin in (b"", "") else wire.EXEC_STDIN,
+            flags=wire.EXEC_STDIN if stdin is None or content else 0,
             cwd=cwd,
             env=env,
             user=user,
             timeout=timeout,
             output_limit=output_limit,
         )
-        if stdin:
-            execution.feed(stdin.encode() if isinstance(stdin, str) else stdin)
+        if content:
+            execution.feed(content)
         return execution
 
     def shell(
@@ -156,20 +157,26 @@ class GuestSandbox(Sandbox):
     async def read_file(self, path: str, *, limit: int | None = None) -> bytes:
         """See `Sandbox.read_file`."""
         most = MAX_READ if limit is None else limit
-        numbers = wire.U64.pack(0) + wire.U64.pack(most + 1)
-        request = self._request(Kind.READ, self._path(path, numbers), path=path, limit=most + 1)
-        await request.result()
-        if len(request.data) > most:
-            raise OSError(27, f"File too large (over {most} bytes)", path)
-        return bytes(request.data)
+        content = bytearray()
+        part = min(most + 1, _CHUNK)  # the first piece comes with the size, so that what is
+        while part:  # too long, such as a hole of any size, is not read
+            numbers = wire.U64.pack(len(content)) + wire.U64.pack(part)
+            request = self._request(Kind.READ, self._path(path, numbers), path=path, limit=part)
+            size = await request.result()
+            content += request.data
+            if max(size, len(content)) > most:
+                raise OSError(27, f"File too large (over {most} bytes)", path)
+            part = most + 1 - len(content) if len(request.data) == part else 0
+        return bytes(content)
 
     async def write_file(
         self, path: str, content: bytes | str, *, mode: int = 0o644, user: str | None = None
     ) -> None:
         """See `Sandbox.write_file`."""
+        data = requests.content(content)
         payload = requests.on_path(self._user(user), path, wire.U32.pack(mode))
         request = self._request(Kind.WRITE, payload, path=path)
-        await request.feed(content.encode() if isinstance(content, str) else content)
+        await request.feed(data)
         request.end_input()
         await request.result()
 
@@ -196,6 +203,7 @@ class GuestSandbox(Sandbox):
 
     async def upload(self, source: Path, path: str) -> None:
         """See `Sandbox.upload`."""
+        path = requests.normal(path)
         with tempfile.SpooledTemporaryFile(_SPOOL) as archive:
             await asyncio.to_thread(transfer.pack, source, path, archive)
             parent = path.rstrip("/").rpartition("/")[0]
@@ -209,6 +217,7 @@ class GuestSandbox(Sandbox):
 
     async def download(self, path: str, target: Path) -> None:
         """See `Sandbox.download`."""
+        path = requests.normal(path)
         with tempfile.SpooledTemporaryFile(_SPOOL) as archive:
             payload = requests.on_paths(self.user, [path])
             request = self._request(

@@ -41,6 +41,7 @@ class GuestChild:
         self._process = process
         self._said = said
         self._child = os.pidfd_open(process.pid)
+        self._is_ended = False
 
     def greeted(self) -> None:
         """Learn that the guest is there."""
@@ -52,8 +53,8 @@ class GuestChild:
         return "".join(c for c in line if c.isprintable())[:_SAID]
 
     async def why_ended(self) -> str:
-        """Return one sentence on how it came to its end, or nothing where it has not."""
-        if not await procfs.ended(self._child, _GRACE_S):
+        """Return one sentence on how it came to its end, or nothing where it is to end."""
+        if self._is_ended or not await procfs.ended(self._child, _GRACE_S) or self._is_ended:
             return ""
         status = self._process.poll()
         if status in _KILLED:
@@ -65,6 +66,7 @@ class GuestChild:
 
         The guest must have been hung up on.
         """
+        self._is_ended = True
         for handle in self._handles():
             if not await procfs.ended(handle, _GRACE_S):
                 with suppress(ProcessLookupError):
@@ -158,11 +160,7 @@ class LocalBackend(SandboxBackend):
     async def _greeted(self, child: GuestChild) -> GuestChannel:
         """Wait for a guest's greeting; where it does not come nothing is left of the child."""
         try:
-            channel = await GuestChannel.over(child.connection)
-        except EpisodeError as error:
-            why = await child.why_ended() or error.message
-            await self._end(child)
-            raise SandboxStartError(f"A sandbox did not start. {why}") from error
+            channel = await _connected(child)
         except BaseException:
             await self._end(child)
             raise
@@ -186,6 +184,14 @@ class LocalBackend(SandboxBackend):
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
         await asyncio.shield(task)
+
+
+async def _connected(child: GuestChild) -> GuestChannel:
+    try:
+        return await GuestChannel.over(child.connection)
+    except EpisodeError as error:
+        why = await child.why_ended() or error.message
+        raise SandboxStartError(f"A sandbox did not start. {why}") from error
 
 
 @contextmanager

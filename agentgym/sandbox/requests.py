@@ -62,28 +62,47 @@ def execute(
     )
 
 
+def normal(path: str) -> str:
+    """Return a path of the sandbox in its normal form.
+
+    Raises:
+        UsageError: It is relative, holds a NUL or cannot be encoded.
+    """
+    try:
+        wire.text(path)
+        return checked_path(path)
+    except ValueError as error:
+        raise UsageError(f"A path that cannot be: {error}.") from error
+
+
+def content(content: bytes | str) -> bytes:
+    """Return content as bytes.
+
+    Raises:
+        UsageError: It is text that cannot be encoded.
+    """
+    try:
+        return content.encode() if isinstance(content, str) else content
+    except UnicodeEncodeError as error:
+        raise UsageError(f"Text that cannot be: {error}.") from error
+
+
 def on_path(user: str, path: str, *numbers: bytes) -> bytes:
     """Return a request about a path: user, path, and numbers in their binary form.
 
     Raises:
-        UsageError: The path is relative, holds a NUL or cannot be encoded.
+        UsageError: There cannot be such a path.
     """
-    try:
-        return b"".join((wire.text(user), wire.text(checked_path(path)), *numbers))
-    except ValueError as error:
-        raise UsageError(f"A path in a sandbox is absolute: {error}.") from error
+    return b"".join((wire.text(user), wire.text(normal(path)), *numbers))
 
 
 def on_paths(user: str, paths: Sequence[str], *numbers: bytes) -> bytes:
     """Return a request about several paths: user, numbers, and the paths with their count.
 
     Raises:
-        UsageError: A path is relative, holds a NUL or cannot be encoded.
+        UsageError: There cannot be such a path.
     """
-    try:
-        fields = [wire.text(checked_path(path)) for path in paths]
-    except ValueError as error:
-        raise UsageError(f"A path in a sandbox is absolute: {error}.") from error
+    fields = [wire.text(normal(path)) for path in paths]
     return b"".join((wire.text(user), *numbers, wire.U32.pack(len(paths)), *fields))
 
 

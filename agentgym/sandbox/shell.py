@@ -1,6 +1,7 @@
 """A persistent bash in a sandbox: a builtin costs a message, not a process."""
 
 import asyncio
+import secrets
 from collections.abc import Callable, Sequence
 
 from agentgym.errors import ProtocolError, UsageError
@@ -63,8 +64,7 @@ class GuestShell(Shell):
 
     async def run(self, command: str, *, timeout: float | None = None) -> ExecResult:
         """See `Shell.run`."""
-        if "\0" in command:
-            raise UsageError("A command holds no NUL.")
+        line = _line(command)
         async with self._lock:
             bash = self._ready()
             clock = asyncio.get_running_loop().time
@@ -131,3 +131,13 @@ class GuestShell(Shell):
             return None
         self.cwd = folder.decode("utf-8", "surrogateescape") or self.cwd
         return int(code)
+
+
+def _line(command: str) -> bytes:
+    try:
+        line = command.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise UsageError(f"A command that cannot be: {error}.") from error
+    if b"\0" in line:
+        raise UsageError("A command holds no NUL.")
+    return line

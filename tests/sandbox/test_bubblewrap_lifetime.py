@@ -139,6 +139,16 @@ async def test_a_killed_guest_is_the_sandboxs_loss(backend: BubblewrapBackend) -
     assert left_of(Owner.current()) == []
 
 
+async def test_what_is_under_way_when_it_is_closed_is_lost(backend: BubblewrapBackend) -> None:
+    sandbox = await backend.start(SandboxSpec())
+    running = [asyncio.create_task(sandbox.exec("echo; sleep 1000")) for _ in range(3)]
+    await sandbox.exec(["true"])
+    await asyncio.gather(sandbox.close(), sandbox.close())
+    for task in running:
+        with pytest.raises(SandboxLostError, match=r"^The sandbox is closed\.$"):
+            await task
+
+
 async def test_without_its_bwrap_a_guest_ends_all_the_same(backend: BubblewrapBackend) -> None:
     sandbox = await backend.start(SandboxSpec())
     guest = os.pidfd_open(guest_of(sandbox.id))
@@ -247,6 +257,18 @@ def test_what_a_fork_of_a_killed_host_keeps_alive_is_reaped() -> None:
         assert {info.run_id for info in reaped if owner_of(info.id) == owner} == {"doomed"}
         wait_for_end(handles)
     assert left_of(owner) == []
+
+
+def test_a_bwrap_that_was_never_told_what_to_do_is_reaped() -> None:
+    dead = f"{Owner.current()._replace(start=1).encode()}-0"
+    waiting, go = os.pipe()
+    words = ["--setenv", "AGENTGYM_SANDBOX", dead, "--args", str(waiting), "true"]
+    with subprocess.Popen(["bwrap", *words], pass_fds=[waiting]) as process:
+        (info,) = [info for info in asyncio.run(BubblewrapBackend().reap()) if info.id == dead]
+        assert process.wait() == -signal.SIGKILL
+    os.close(waiting)
+    os.close(go)
+    assert not info.alive
 
 
 def began(host: subprocess.Popen[str]) -> tuple[Owner, list[int], int]:

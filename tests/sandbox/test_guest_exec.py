@@ -89,10 +89,15 @@ def test_a_missing_program_is_a_result(guest: RawGuest) -> None:
     assert guest.run(("",)).code == 127
 
 
-def test_what_is_no_program_is_a_result(guest: RawGuest) -> None:
+def test_what_is_no_program_is_a_result(guest: RawGuest, tmp_path: Path) -> None:
     done = guest.run(("/etc/passwd",))
     assert (done.code, done.stderr) == (126, b"/etc/passwd: Permission denied\n")
     assert guest.run(("/etc",)).code == 126
+    rubbish = tmp_path / "rubbish"
+    rubbish.write_bytes(b"\x7fELF" + bytes(60))
+    rubbish.chmod(0o755)
+    done = guest.run((os.fspath(rubbish),))
+    assert (done.code, done.stderr) == (126, f"{rubbish}: Exec format error\n".encode())
 
 
 def test_a_missing_folder_is_a_result(guest: RawGuest) -> None:

@@ -79,7 +79,7 @@ def test_a_part_can_be_read(guest: RawGuest, tmp_path: Path) -> None:
     assert (answer.data, answer.value) == (b"3456", 10)
     assert guest.ask(Kind.READ, on_path(path, struct.pack("<QQ", 1 << 63, 4))).data == b""
     assert guest.ask(Kind.READ, on_path(path, struct.pack("<QQ", 8, 0))).data == b""
-    assert guest.ask(Kind.READ, on_path("/proc/self/stat", EVERYTHING)).data != b""
+    assert guest.ask(Kind.READ, on_path("/proc/version", EVERYTHING)).data != b""
 
 
 def test_writing_replaces_all_and_sets_the_mode(guest: RawGuest, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Processes of this machine: found, waited for, and ended only where they are the ones meant."""
 
+import asyncio
 import os
 import subprocess
 from collections.abc import Iterator
@@ -53,9 +54,11 @@ def test_only_what_is_meant_is_killed(sleeper: subprocess.Popen[bytes]) -> None:
     assert sleeper.wait() == -9
 
 
-async def test_an_end_is_waited_for(sleeper: subprocess.Popen[bytes]) -> None:
+async def test_an_end_is_waited_for_by_any_number(sleeper: subprocess.Popen[bytes]) -> None:
     handle = os.pidfd_open(sleeper.pid)
     assert not await procfs.ended(handle, 0)
+    waiting = [asyncio.create_task(procfs.ended(handle, 60)) for _ in range(3)]
+    await asyncio.sleep(0)
     sleeper.kill()
-    assert await procfs.ended(handle, 60)
+    assert await asyncio.gather(*waiting) == [True] * 3
     os.close(handle)

@@ -49,7 +49,7 @@ def view_of(spec: SandboxSpec, arguments: Arguments) -> None:
     if spec.image is None:
         host_view(arguments, uid)
     else:
-        image_view(arguments, Path(spec.image))
+        image_view(arguments, Path(spec.image).absolute())
     close_view(arguments)
 
 

@@ -1,6 +1,7 @@
 """The sandboxes of this machine, and what is left of those whose owner is dead."""
 
 import os
+import signal
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -53,15 +54,23 @@ async def reap(home: CgroupHome | None) -> list[SandboxInfo]:
 
 async def _end(bwrap: int) -> None:
     """End a sandbox by its guest: to kill bwrap would leave the guest running."""
+
+    def is_guest(pid: int) -> bool:
+        return procfs.parent_of(pid) == bwrap
+
     try:
         handle = os.pidfd_open(bwrap)
     except ProcessLookupError:
         return
     try:
-        for pid in procfs.pids():
-            if procfs.parent_of(pid) == bwrap:
-                procfs.kill(pid, lambda pid: procfs.parent_of(pid) == bwrap)
+        guests = [pid for pid in procfs.pids() if is_guest(pid)]
+        for pid in guests:
+            procfs.kill(pid, is_guest)
+        if not guests:  # it still waits for what its owner would have told it
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
         await procfs.ended(handle, _PATIENCE_S)
+    except ProcessLookupError:
+        pass
     finally:
         os.close(handle)
 

@@ -71,11 +71,11 @@ def host_view(arguments: Arguments, uid: int) -> None:
         _show(arguments, Path("/", name), f"/{name}")
     for name in _ETC_FILES:
         path = Path("/etc", name)
-        if path.is_file():
+        if path.is_file() and os.access(path, os.R_OK):
             # A copy costs less than a mount, and does not grow with the host's mounts.
             arguments.file(os.open(path, os.O_RDONLY | os.O_CLOEXEC), str(path))
     for pattern in _ETC_FOLDERS:
-        for path in sorted(Path("/etc").glob(pattern)):
+        for path in filter(Path.is_dir, sorted(Path("/etc").glob(pattern))):
             arguments.add("--ro-bind", path, path)
     for name, content in _own_files(uid):
         arguments.file(_in_memory(content.encode()), f"/etc/{name}")

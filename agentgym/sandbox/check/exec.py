@@ -190,6 +190,7 @@ async def impossible_arguments(ctx: Context) -> None:
         (["true", "a\0b"], {}),
         ("true\0", {}),
         (["true", "\ud800"], {}),
+        (["true"], {"stdin": "\ud800"}),
         (["true"], {"env": {"A=B": "x"}}),
         (["true"], {"env": {"": "x"}}),
         (["true"], {"env": {"A": "x\0y"}}),

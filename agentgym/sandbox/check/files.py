@@ -239,6 +239,8 @@ async def links_and_dots(ctx: Context) -> None:
 async def impossible_paths(ctx: Context) -> None:
     """A path that is relative, empty or holds a NUL raises UsageError in every call."""
     box = ctx.sandbox
+    with refused("text that no bytes stand for", UsageError):
+        await box.write_file(f"{await home(box)}/text", "\ud800")
     for path in ("relative", "", "./x", "/a\0b", "/\ud800"):
         with refused(f"read_file({path!r})", UsageError):
             await box.read_file(path)

@@ -166,17 +166,19 @@ async def confused_guest(ctx: Context) -> None:
     source.write_text("x")
     top.mkdir()
     (top / "agentgym-new").write_text("x")
-    denied = ("EACCES", "EPERM", "EROFS", "ENOENT", "EINVAL", "EIO")
+    denied = ("EACCES", "EPERM", "EROFS", "ENOENT", "EINVAL", "EIO", "ENOTDIR")
     link = f"{work}/link"
     for target in (*(f"/proc/1/{name}" for name in ("environ", "mem", "maps")), "/proc/self/mem"):
-        await succeeds(box, f"ln -sfn {target} {link}")
+        await succeeds(box, f"rm -rf {link}; ln -s {target} {link}")
         await error_of(f"reading a link to {target}", box.read_file(link), *denied)
         await error_of(f"writing a link to {target}", box.write_file(link, "x"), *denied)
-    for target in ("/proc/1/root", "/proc/1/cwd", "/proc/1/fd"):
-        await succeeds(box, f"ln -sfn {target} {link}")
-        await error_of(f"listing a link to {target}", box.list_dir(link), *denied)
-    for target in ("/proc/1/root", "/proc/1/cwd", "/dev", "/etc", "/"):
-        await succeeds(box, f"ln -sfn {target} {link}")
+    await succeeds(box, f"rm -rf {link}; ln -s /proc/1 {link}")
+    for name in ("fd", "fdinfo", "map_files", "task/1/fd"):
+        await error_of(f"listing /proc/1/{name}", box.list_dir(f"{link}/{name}"), *denied)
+    target = ctx.folder / "target"
+    await error_of("downloading a link to maps", box.download(f"{link}/maps", target), *denied)
+    for target in ("/proc/1/root", "/dev", "/etc", "/"):
+        await succeeds(box, f"rm -rf {link}; ln -s {target} {link}")
         for path in (f"{link}/agentgym-new", f"{link}/agentgym-new/deep"):
             await error_of(f"writing through {target}", box.write_file(path, "x"), *denied)
             await error_of(f"an upload through {target}", box.upload(source, path), *denied)
@@ -184,7 +186,7 @@ async def confused_guest(ctx: Context) -> None:
             await box.upload(top, link)
         found = await box.exec(["ls", f"{target}/agentgym-new"])
         holds(found.exit_code != 0, f"nothing new in {target}", found.text)
-    await succeeds(box, f"ln -sfn /etc {work}/etc")
+    await succeeds(box, f"ln -s /etc {work}/etc")
     await error_of("removing through a link", box.remove(f"{work}/etc/passwd"), *denied)
     await still_works(box)
 

@@ -57,8 +57,9 @@ async def mistakes(ctx: Context) -> None:
         same("a command that reads", (await shell.run("cat; read y", timeout=10)).timed_out, False)
         await shell.run("exec >/dev/null 2>&1")
         holds((await shell.run("echo $x", timeout=10)).timed_out is False, "no wait", "one")
-        with refused("a NUL", UsageError):
-            await shell.run("a\0b")
+        for bad in ("a\0b", "\ud800"):
+            with refused(f"a command such as {bad!r}", UsageError):
+                await shell.run(bad)
 
 
 @check("shells")
@@ -74,6 +75,8 @@ async def left(ctx: Context) -> None:
         same("`restarts`", shell.restarts, 1)
         same("a shell killed", (await shell.run("kill -9 $$")).exit_code, 137)
         same("the folder after that", (await shell.run("pwd")).text, f"{work}/sub\n")
+        await shell.run("rmdir $PWD; exit")
+        same("a shell whose folder is gone", (await shell.run("pwd")).text, f"{work}\n")
 
 
 @check("shells")
@@ -122,7 +125,7 @@ async def forged(ctx: Context) -> None:
 async def _own_result(shell: Shell, after: str) -> None:
     word = token()
     found = await shell.run(f"echo {word}; (exit 5)", timeout=10)
-    same(f"a result after {after}", found[:3], (f"{word}\n".encode(), b"", 5))
+    same(f"a result after {after}", (found.text, found.exit_code), (f"{word}\n", 5))
 
 
 @check("shells")

@@ -109,6 +109,17 @@ async def file_both_ways(ctx: Context) -> None:
 
 
 @check("transfer")
+async def paths_with_dots(ctx: Context) -> None:
+    """Paths with dots and slashes to spare mean what they say, both ways."""
+    await asyncio.to_thread(make_tree, ctx.folder / "tree")
+    work = await home(ctx.sandbox)
+    await ctx.sandbox.upload(ctx.folder / "tree", f"{work}/x/..//./copy/")
+    await ctx.sandbox.download(f"{work}//copy/a/../", ctx.folder / "back")
+    wanted = await asyncio.to_thread(tree, ctx.folder / "tree")
+    same("the copy", await asyncio.to_thread(tree, ctx.folder / "back"), wanted)
+
+
+@check("transfer")
 async def over_a_folder(ctx: Context) -> None:
     """A folder that goes up over another replaces its files and keeps the others."""
     await asyncio.to_thread(make_tree, ctx.folder / "tree")

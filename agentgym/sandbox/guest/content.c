@@ -20,12 +20,17 @@ struct content {
 
 static int open_regular(const char *path, int flags, struct stat *status) {
     int fd = open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
-    if (fd >= 0 && fstat(fd, status) == 0 && S_ISREG(status->st_mode))
+    if (fd < 0)
+        return -1;
+    int error = fstat(fd, status) < 0 ? errno : 0;
+    if (!error && S_ISREG(status->st_mode))
+        error = is_own(fd) ? EACCES : 0;
+    else if (!error)
+        error = S_ISDIR(status->st_mode) ? EISDIR : ENXIO;
+    if (!error)
         return fd;
-    if (fd >= 0) {
-        errno = S_ISDIR(status->st_mode) ? EISDIR : ENXIO;
-        close(fd);
-    }
+    close(fd);
+    errno = error;
     return -1;
 }
 

@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* Take on a user's rights, or answer that it cannot be; `act_as_guest` lays them down. */
@@ -18,6 +21,19 @@ bool act_for(uint32_t id, const char *user) {
     else
         return true;
     return false;
+}
+
+/* Whether an open file shows the guest itself, in /proc. The kernel lets everybody look at
+ * themselves, so without this question the guest would lend that right to whoever asks. */
+bool is_own(int fd) {
+    struct statfs where;
+    char link[32], own[32], target[PATH_MAX];
+    if (fstatfs(fd, &where) < 0 || where.f_type != PROC_SUPER_MAGIC)
+        return false;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    int length = snprintf(own, sizeof own, "/proc/%d/", getpid());
+    ssize_t size = readlink(link, target, sizeof target);
+    return size < 0 || (size >= length && memcmp(target, own, (size_t)length) == 0);
 }
 
 /* Write an entry of at most `ENTRY_SIZE` bytes for a file in a folder. Return its size, or 0 with
@@ -42,7 +58,8 @@ size_t put_entry(unsigned char *at, int folder, const char *file, const char *na
     at = put_u32(at, status.st_uid);
     at = put_u32(at, status.st_gid);
     at = put_u64(at, (uint64_t)status.st_size);
-    at = put_u64(at, (uint64_t)(status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec));
+    at = put_u64(at, (uint64_t)status.st_mtim.tv_sec * 1000000000 +
+                         (uint64_t)status.st_mtim.tv_nsec); /* wraps where the time is absurd */
     at = put_string(at, name, strlen(name));
     at = put_string(at, target, (size_t)size);
     return (size_t)(at - start);

@@ -130,6 +130,7 @@ const struct identity *find_user(const char *name);
 
 void privileges_keep(int64_t uid);
 void mount_tmpfs(const char *option);
+bool is_separate(void);
 bool may_run_as(const struct identity *identity);
 bool become(const struct identity *identity);
 bool act_as(const struct identity *identity);
@@ -210,6 +211,7 @@ uint64_t kill_everything(bool *all_gone);
 
 #define ENTRY_SIZE (36 + 2 * 4096) /* its numbers and two paths */
 bool act_for(uint32_t id, const char *user);
+bool is_own(int fd);
 size_t put_entry(unsigned char *at, int folder, const char *file, const char *name);
 int make_parents(char *path);
 int write_all(int fd, const unsigned char *data, size_t size);

@@ -6,6 +6,7 @@
 #include "guest.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <string.h>
@@ -21,15 +22,28 @@ static const char *search_path(char **environment) {
     return "/usr/local/bin:/usr/bin:/bin";
 }
 
-/* Return only where it cannot be run. A file without a known format is a shell script. */
+/* Whether a file's first line is text, so that it may be meant for a shell. */
+static bool is_script(const char *path) {
+    char start[128];
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, start, sizeof start);
+    if (fd >= 0)
+        close(fd);
+    const char *line_end = size < 0 ? NULL : memchr(start, '\n', (size_t)size);
+    return size >= 0 && !memchr(start, 0, line_end ? (size_t)(line_end - start) : (size_t)size);
+}
+
+/* Return only where it cannot be run. A script that names no interpreter is the shell's. */
 static void run(const char *path, const struct launch *launch) {
     execve(path, launch->arguments, launch->environment);
     if (errno != ENOEXEC)
         return;
-    char **shell = launch->arguments - 1; /* there is room for one before them */
-    shell[0] = (char *)"/bin/sh";
-    shell[1] = (char *)path;
-    execve(shell[0], shell, launch->environment);
+    if (is_script(path)) {
+        char **shell = launch->arguments - 1; /* there is room for one before them */
+        shell[0] = (char *)"/bin/sh";
+        shell[1] = (char *)path;
+        execve(shell[0], shell, launch->environment);
+    }
     errno = ENOEXEC;
 }
 
@@ -67,11 +81,29 @@ static bool set_limit(int resource, int64_t value) {
     return value < 0 || setrlimit(resource, &limit) == 0;
 }
 
-static bool set_limits(void) {
+/* Take away what the guest may have been given more of. */
+static bool lower_limit(int resource, rlim_t value) {
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) < 0)
+        return false;
+    limit.rlim_max = limit.rlim_max < value ? limit.rlim_max : value;
+    limit.rlim_cur = limit.rlim_max;
+    return setrlimit(resource, &limit) == 0;
+}
+
+/* Kernel memory that commands could fill up and, with message queues, leave behind. Outside a
+ * namespace of its own the guest's commands are trusted. */
+static bool lower_limits(pid_t guest) {
+    return guest != 1 ||
+           (lower_limit(RLIMIT_MSGQUEUE, 0) && lower_limit(RLIMIT_SIGPENDING, 1024) &&
+            lower_limit(RLIMIT_MEMLOCK, 8 << 20));
+}
+
+static bool set_limits(pid_t guest) {
     return setrlimit(RLIMIT_NOFILE, &limits.own_files) == 0 && set_limit(RLIMIT_CORE, 0) &&
            set_limit(RLIMIT_NOFILE, limits.open_files) &&
            set_limit(RLIMIT_NPROC, limits.processes) &&
-           set_limit(RLIMIT_AS, limits.address_space);
+           set_limit(RLIMIT_AS, limits.address_space) && lower_limits(guest);
 }
 
 /* A tree that nothing leaves: what is orphaned below comes back to the command. */
@@ -101,7 +133,7 @@ _Noreturn void launch(struct launch *launch) {
     unsigned first = launch->files[4] >= 0 ? 5 : 3;
     syscall(SYS_close_range, first, ~0u, 0);
     umask(022);
-    if (!set_limits() || !root_tree() || !become(launch->identity) ||
+    if (!set_limits(launch->guest) || !root_tree() || !become(launch->identity) ||
         !die_with_guest(launch->guest))
         give_up(launch, 126, AT_START);
     if (chdir(launch->directory) < 0)

@@ -65,11 +65,13 @@ void list_request(uint32_t id, struct fields *fields) {
     if (!act_for(id, user))
         return;
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
-    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-    int error = errno;
+    int error = fd < 0 ? errno : is_own(fd) ? EACCES : 0;
+    DIR *folder = error ? NULL : fdopendir(fd);
     act_as_guest();
     if (!folder) {
-        send_fail(id, SYSTEM, error);
+        if (fd >= 0)
+            close(fd);
+        send_fail(id, SYSTEM, error ? error : ENOMEM);
         return;
     }
     struct listing *listing = allocate(sizeof *listing);

@@ -106,6 +106,8 @@ static int add_file(struct pack *pack, const char *entry, int above, struct memb
         return errno;
     if (!S_ISREG(status.st_mode))
         return -NOT_REGULAR;
+    if (is_own(pack->file))
+        return EACCES;
     char *name = member->name;
     const char *first = NULL;
     if (status.st_nlink > 1)

@@ -100,6 +100,11 @@ void mount_tmpfs(const char *option) {
     free(copy);
 }
 
+/* Whether the guest has a user of its own, beside those of commands. */
+bool is_separate(void) {
+    return separate;
+}
+
 bool may_run_as(const struct identity *identity) {
     return identity->uid == own_uid ? !separate : switching;
 }
@@ -119,6 +124,14 @@ bool become(const struct identity *identity) {
     return hold(0, 0);
 }
 
+/* These calls report no failure: asking for an impossible user returns the present one. */
+static bool use_files_as(uid_t uid, gid_t gid) {
+    setfsgid(gid);
+    setfsuid(uid);
+    stay_untraceable();
+    return setfsgid((gid_t)-1) == (int)gid && setfsuid((uid_t)-1) == (int)uid;
+}
+
 /* Use files with a user's rights until `act_as_guest`. The capabilities for files go last: a
  * change to user 0 would bring them back. */
 bool act_as(const struct identity *identity) {
@@ -127,12 +140,13 @@ bool act_as(const struct identity *identity) {
             errno = EPERM;
             return false;
         }
-        if (setgroups(identity->group_count, identity->groups) < 0)
-            return false;
-        setfsgid(identity->gid);
-        setfsuid(identity->uid);
-        stay_untraceable();
         disguised = true;
+        if (setgroups(identity->group_count, identity->groups) < 0 ||
+            !use_files_as(identity->uid, identity->gid)) {
+            act_as_guest();
+            errno = EPERM;
+            return false;
+        }
     }
     if ((held & FILES) && !hold(held, held & ~FILES))
         die(BROKEN, "cannot lay down capabilities");
@@ -141,11 +155,8 @@ bool act_as(const struct identity *identity) {
 
 void act_as_guest(void) {
     if (disguised) {
-        setfsuid(own_uid);
-        setfsgid(own_gid);
-        if (setgroups(0, NULL) < 0)
-            die(BROKEN, "cannot lay down a user's groups");
-        stay_untraceable();
+        if (!use_files_as(own_uid, own_gid) || setgroups(0, NULL) < 0)
+            die(BROKEN, "cannot lay down a user's rights");
         disguised = false;
     }
     if ((held & FILES) && !hold(held, held))

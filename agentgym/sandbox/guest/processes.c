@@ -23,6 +23,7 @@ struct process {
 };
 
 static DIR *proc;
+static bool missed; /* a process was listed, and gone when it was to be looked at */
 
 void processes_open(void) {
     proc = opendir("/proc");
@@ -60,12 +61,16 @@ static struct process *read_processes(size_t *count) {
     struct process *processes = NULL;
     size_t capacity = 0;
     *count = 0;
+    missed = false;
     rewinddir(proc);
     for (struct dirent *entry; (entry = readdir(proc));) {
         if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
             continue;
         processes = grow_array(processes, *count, &capacity, sizeof *processes);
-        *count += read_process(entry->d_name, processes + *count);
+        if (read_process(entry->d_name, processes + *count))
+            ++*count;
+        else
+            missed = true;
     }
     if (*count)
         qsort(processes, *count, sizeof *processes, by_pid);
@@ -126,7 +131,9 @@ size_t signal_tree(pid_t root, int number, bool only_running) {
         send_signal(processes + i, number);
     }
     free(processes);
-    return living;
+    /* What was missed may have lived on as its child. Among all of a machine's processes there is
+     * always one that ends, so there the question is not asked. */
+    return living == 0 && missed && getpid() == 1 ? 1 : living;
 }
 
 /* Send a signal to a child that has not been reaped, whose number is therefore still its own. */

@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -47,9 +48,16 @@ static void stream_close(struct stream *stream) {
     free_later(stream);
 }
 
+/* Close a connection so that its other end learns that it has failed, not that it is over. */
+static void stream_break(struct stream *stream) {
+    const struct linger none = {.l_onoff = 1, .l_linger = 0};
+    setsockopt(stream->watch.fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+    stream_close(stream);
+}
+
 static void stream_reset(struct stream *stream) {
     send_frame(RESET, stream->id, NULL, 0);
-    stream_close(stream);
+    stream_break(stream);
 }
 
 /* Watch for what there is a use for, or be done. */
@@ -115,10 +123,25 @@ static void stream_ready(struct watch *watch, uint32_t events) {
         stream_reset(stream);
 }
 
+/* Accept a connection, or turn it away where there is no descriptor for it: while it waited it
+ * would wake the loop without end. */
+static int accept_or_refuse(int listener) {
+    static int spare = -1;
+    int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE) && spare >= 0) {
+        close(spare);
+        close(accept(listener, NULL, NULL));
+        spare = -1;
+    }
+    if (spare < 0)
+        spare = fcntl(listener, F_DUPFD_CLOEXEC, 0);
+    return fd;
+}
+
 static void accept_ready(struct watch *watch, uint32_t events) {
     const struct listener *listener = (struct listener *)watch;
     (void)events;
-    int one = 1, fd = accept4(watch->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    int one = 1, fd = accept_or_refuse(watch->fd);
     if (fd < 0)
         return;
     if (stream_count == MOST_STREAMS) {
@@ -189,7 +212,7 @@ void stream_frame(uint8_t kind, uint32_t id, unsigned char *payload, size_t size
     if (!stream)
         return;
     if (kind == RESET) {
-        stream_close(stream);
+        stream_break(stream);
     } else if (kind == STREAM) {
         take_data(stream, payload, size);
     } else {

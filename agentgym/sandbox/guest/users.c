@@ -24,8 +24,10 @@ static bool parse_id(const char *text, uint32_t *id) {
     if (*text < '0' || *text > '9')
         return false;
     unsigned long long value = strtoull(text, &end, 10);
+    if (*end || value >= UINT32_MAX) /* the last one means "no change" to the kernel */
+        return false;
     *id = (uint32_t)value;
-    return *end == 0 && value < UINT32_MAX; /* the last one means "no change" to the kernel */
+    return true;
 }
 
 /* Split a line of passwd or group at its colons. */
@@ -92,8 +94,7 @@ static bool look_up(const char *name, struct identity *found) {
     return true;
 }
 
-/* Return the user of a name or number, "" being the guest's own, or NULL where there is none. */
-const struct identity *find_user(const char *name) {
+static const struct identity *find(const char *name) {
     static struct identity own;
     if (!*name) {
         own = (struct identity){.uid = getuid(), .gid = getgid()};
@@ -109,4 +110,11 @@ const struct identity *find_user(const char *name) {
     snprintf(kept[slot].name, NAME_SIZE, "%s", name);
     kept[slot].identity = found;
     return &kept[slot].identity;
+}
+
+/* Return the user of a name or number, "" being the guest's own, or NULL where there is none or
+ * may be none: in a container, root owns the system's files whatever capabilities it lacks. */
+const struct identity *find_user(const char *name) {
+    const struct identity *identity = find(name);
+    return identity && (identity->uid != 0 || !is_separate()) ? identity : NULL;
 }

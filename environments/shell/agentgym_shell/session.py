@@ -1,5 +1,6 @@
 """The agent's own sandbox during an episode: a shell that stays, and the files around it."""
 
+from collections.abc import Awaitable
 from typing import NamedTuple, Self
 
 from agentgym.sandbox import ExecResult, Sandbox, Shell
@@ -46,21 +47,13 @@ class Session:
             beginning: The first command of every shell.
         """
         session = cls(stage, await stage.begin(task), beginning)
-        await session._begin()
-        return session
+        return await session._ready(session._begin())
 
     @classmethod
     async def load(cls, stage: Stage, saved: SavedSession, *, beginning: str) -> Self:
         """Go on from a saved state; see `open`."""
         session = cls(stage, await stage.take(), beginning)
-        try:
-            await stage.put_back(session._sandbox, saved.archive)
-            await session._begin()
-            await revive(session._shell, saved.shell)
-        except BaseException:
-            await session.close()
-            raise
-        return session
+        return await session._ready(session._resume(saved))
 
     async def run(self, command: str, *, seconds: float) -> Ran:
         """Run a command in the shell that stays."""
@@ -101,6 +94,19 @@ class Session:
                 continue
         await self._sandbox.kill_all()
         return (await self._sandbox.snapshot()).archive
+
+    async def _ready(self, work: Awaitable[None]) -> Self:
+        try:
+            await work
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def _resume(self, saved: SavedSession) -> None:
+        await self._stage.put_back(self._sandbox, saved.archive)
+        await self._begin()
+        await revive(self._shell, saved.shell)
 
     async def _begin(self) -> None:
         began = await self._shell.run(self._beginning)

@@ -3,11 +3,16 @@
 An `EpisodeError` would have the episode retried, so nothing an agent leaves may raise one.
 """
 
+import asyncio
+import os
+import signal
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 
 from agentgym import Task, call
+from agentgym.errors import SandboxLostError
 from agentgym.types import Reward
 from agentgym_shell.env import ShellEnvironment
 from agentgym_shell.tasks import ShellPrivate, ShellPublic
@@ -279,3 +284,55 @@ async def test_a_wrecked_shell_can_still_be_worked_with(
         await env.snapshot()
         await run(env, "exit", timeout=2)
         assert await run(env, "echo alive", timeout=5) == "alive", wreck
+
+
+RACES = {
+    "folders": "while :; do mkdir -p a/b/c; mv a/b e; mv e/c a/x; rm -rf a e; done",
+    "kinds": "while :; do : > f; rm f; ln -s / f; rm f; mkfifo f; rm f; mkdir f; rmdir f; done",
+    "sizes": "while :; do truncate -s 1G f; echo x >> f; truncate -s 5 f; done",
+    "many": "while :; do for i in $(seq 500); do : > f$i; done; rm -f f*; done",
+}
+
+
+@pytest.mark.parametrize("race", RACES.values(), ids=RACES)
+async def test_files_that_change_while_they_are_read_void_no_episode(
+    env: ShellEnvironment, run: Run, task: MakeTask, race: str
+) -> None:
+    await env.reset(task("echo right > out", state={"paths": ["out"]}), seed=0)
+    for _ in range(3):
+        await run(env, f"({race}) 2>/dev/null &")
+    for _ in range(20):
+        assert await env.fingerprint()
+    await env.restore(await env.snapshot())
+    await run(env, "echo right > out")
+    assert (await env.step(call("submit"))).reward.value == 1
+
+
+async def test_a_sandbox_that_dies_is_the_infrastructures_fault(
+    env: ShellEnvironment, run: Run, task: MakeTask
+) -> None:
+    asked = task("echo right > out", state={"paths": ["out"]})
+    before = descendants("self")
+    await env.reset(asked, seed=0)
+    for pid in descendants("self") - before:
+        os.kill(int(pid), signal.SIGKILL)
+    with pytest.raises(SandboxLostError) as raised:
+        await until_it_fails(env, run)
+    assert raised.value.retryable
+    await env.reset(asked, seed=0)
+    assert await run(env, "echo alive") == "alive"
+
+
+async def until_it_fails(env: ShellEnvironment, run: Run) -> None:
+    async with asyncio.timeout(60):
+        while True:
+            await run(env, "true")
+
+
+def descendants(pid: str) -> set[str]:
+    """Processes that this one has started, with theirs."""
+    found: set[str] = set()
+    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in listed.read_text().split():
+            found |= {child} | descendants(child)
+    return found

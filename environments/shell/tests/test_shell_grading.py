@@ -51,6 +51,18 @@ async def test_only_what_the_check_names_counts(
     assert (await play(env, modeless, "umask 077; sort in > out")).value == 1
 
 
+async def test_a_file_is_the_same_with_holes_and_without(
+    env: ShellEnvironment, play: Play, task: MakeTask
+) -> None:
+    holes = "truncate -s 3M out; for at in 1 70000 999999; do echo $at | dd of=out seek=$at "
+    holes += "conv=notrunc oflag=seek_bytes status=none; done"
+    asked = task(holes, state={})
+    dense = f"{holes}; cp --sparse=never out o; mv o out"
+    assert (await play(env, asked, dense)).value == 1
+    assert (await play(env, asked, dense, "truncate -s +1 out")).value == 0
+    assert (await play(env, asked, dense, "fallocate -p -o 65536 -l 65536 out")).value == 0
+
+
 @pytest.mark.parametrize(
     ("check", "right", "wrong"),
     [

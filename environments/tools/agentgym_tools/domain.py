@@ -1,0 +1,91 @@
+"""What a domain is: content, tools, a policy, and what people come to ask for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from agentgym.types import Json
+from agentgym_tools.base import Base
+from agentgym_tools.state import State
+from agentgym_tools.toolkit import Toolkit
+
+Side = Literal["assistant", "user"]
+"""Whose tools a call is made with."""
+
+
+class Call(BaseModel):
+    """One call of a tool.
+
+    Attributes:
+        requestor: Who makes it: the agent, or the user on a device of their own.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    arguments: Mapping[str, Json]
+    requestor: Side = "assistant"
+
+
+class DomainTask(BaseModel):
+    """What a task needs to be replayed; domains add what else their tasks have.
+
+    Attributes:
+        id: Unique in its domain.
+        gold: Calls that lead to the right end, in order; none where nothing is to be changed.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    gold: tuple[Call, ...]
+
+
+@dataclass(frozen=True)
+class Desk:
+    """One episode's state with the toolkits over it.
+
+    Attributes:
+        state: What both sides' tools share.
+        agent: The agent's tools.
+        user: The tools of the user's own side, where the domain has some.
+    """
+
+    state: State
+    agent: Toolkit
+    user: Toolkit | None
+
+    def side(self, requestor: Side) -> Toolkit:
+        """Return a side's tools; a side without any has a toolkit of no tools."""
+        if requestor == "assistant":
+            return self.agent
+        return self.user or Toolkit(self.state)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A place where an agent serves people through tools.
+
+    Attributes:
+        name: Its name.
+        base: The content that every episode starts from.
+        toolkit: The agent's tools.
+        policy: The rules the agent works by, which it reads first.
+        user_toolkit: Tools of the user's own side, over the same state.
+        tasks: What people come to ask for, by the task's id.
+    """
+
+    name: str
+    base: Base
+    toolkit: type[Toolkit]
+    policy: str
+    user_toolkit: type[Toolkit] | None = None
+    tasks: Mapping[str, DomainTask] = field(default_factory=dict)
+
+    def open(self, state: State | None = None) -> Desk:
+        """Return the toolkits over a state, by default a fresh one; it takes microseconds."""
+        state = State(self.base) if state is None else state
+        user = self.user_toolkit(state) if self.user_toolkit else None
+        return Desk(state, self.toolkit(state), user)

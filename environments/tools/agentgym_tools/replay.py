@@ -1,0 +1,45 @@
+"""Gold replay: the calls that lead to a task's right end, made on a fresh state."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from agentgym.errors import ToolError
+from agentgym_tools.domain import Call, Desk, Domain
+
+
+class Answer(NamedTuple):
+    """What a call was answered with.
+
+    Attributes:
+        text: The result, or what was wrong.
+        error: Whether the call was wrong.
+    """
+
+    text: str
+    error: bool
+
+
+def answer(desk: Desk, call: Call) -> Answer:
+    """Make one call; a wrong one is an answer like any other."""
+    try:
+        return Answer(desk.side(call.requestor).call(call.name, call.arguments), error=False)
+    except ToolError as error:
+        return Answer(str(error), error=True)
+
+
+class Replay(NamedTuple):
+    """The end that a sequence of calls led to.
+
+    Attributes:
+        desk: The state after them, with its tools.
+        answers: One for each call.
+    """
+
+    desk: Desk
+    answers: tuple[Answer, ...]
+
+
+def replay(domain: Domain, calls: Iterable[Call]) -> Replay:
+    """Make calls one after the other on a fresh state; wrong ones change nothing."""
+    desk = domain.open()
+    return Replay(desk, tuple([answer(desk, call) for call in calls]))
