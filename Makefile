@@ -21,7 +21,7 @@ $(VENV)/.setup: $(MANIFESTS)
 	touch $@
 
 $(VENV)/.setup-dev: $(VENV)/.setup
-	$(BIN)/pip install --quiet -e '.[llm,parquet,postgres,mysql]' $(EDITABLE) --group dev
+	$(BIN)/pip install --quiet -e '.[llm,parquet,docker,postgres,mysql]' $(EDITABLE) --group dev
 	touch $@
 
 demo: setup ## the main job: oracle, null and random agents on the shipped SQL questions
@@ -39,6 +39,7 @@ lint: setup-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	for conftest in environments/*/tests/conftest.py; do $(BIN)/mypy $$conftest || exit 1; done
 
 format: setup-dev
 	$(BIN)/ruff check --fix .

@@ -15,7 +15,7 @@ from agentgym.sandbox.spec import WORK
 
 USER = "agent"
 HOSTNAME = "sandbox"
-FOLDERS = (WORK, "/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - inside the sandbox
+FOLDERS = (WORK, "/tmp", "/dev/shm")  # noqa: S108 - inside the sandbox
 """The writable folders, which the guest mounts."""
 
 _SYSTEM = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
@@ -106,6 +106,7 @@ def close_view(arguments: Arguments) -> None:
     arguments.add("--ro-bind", "/proc/sys", "/proc/sys")
     for folder in FOLDERS:
         arguments.add("--dir", folder)
+    arguments.add("--symlink", "../tmp", "/var/tmp")
     arguments.add("--remount-ro", "/dev", "--remount-ro", "/")
 
 

@@ -32,6 +32,7 @@ static void release(struct job *job) {
     for (int i = 0; i < 3; i++)
         watch_close(&command->outputs[i].watch);
     input_close(&command->input);
+    free(command->before.all);
 }
 
 static const struct job_type type = {.input = take_input, .release = release};
@@ -181,6 +182,7 @@ void command_exited(pid_t pid, int status) {
     if (!command)
         return;
     command->pid = 0; /* the number is no longer its own */
+    kill_leftovers(command);
     for (int i = 0; i < 3; i++)
         output_finish(&command->outputs[i]);
     send_exit(command, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));

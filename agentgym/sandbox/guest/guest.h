@@ -135,6 +135,8 @@ bool may_run_as(const struct identity *identity);
 bool become(const struct identity *identity);
 bool act_as(const struct identity *identity);
 void act_as_guest(void);
+bool be_owner(uid_t uid);
+void be_guest(void);
 void stay_untraceable(void);
 bool set_mode(int fd, mode_t mode, int64_t gid);
 
@@ -157,6 +159,13 @@ struct input {
     struct buffer waiting;
     bool ended;
 };
+struct children { /* of the guest at one moment, by number and start */
+    struct child {
+        pid_t pid;
+        unsigned long long start;
+    } *all;
+    size_t count, capacity;
+};
 struct command {
     struct job job;
     struct command *next;
@@ -166,6 +175,8 @@ struct command {
     uint64_t limit, started_us, deadline_us;
     uint64_t kill_at_us; /* the next round of killing its tree; 0: it is not being killed */
     unsigned kill_round;
+    bool kill_done;         /* nothing is left below it, and it has been killed itself */
+    struct children before; /* when its killing began */
     uint32_t exit_flags;
 };
 struct launch {
@@ -184,6 +195,7 @@ void kill_all_request(uint32_t id, struct fields *fields);
 void command_exited(pid_t pid, int status);
 uint64_t commands_next_us(void);
 void commands_tick(uint64_t now);
+void kill_leftovers(const struct command *command);
 void output_open(struct output *output, struct command *command, enum kind kind, int fd);
 void output_finish(struct output *output);
 void input_open(struct input *input, uint32_t id, int fd);
@@ -200,12 +212,18 @@ pid_t spawn(struct launch *child);
 
 void processes_open(void);
 size_t signal_tree(pid_t root, int number, bool only_running);
+void note_children(struct children *children);
+size_t signal_new_children(const struct children *before, int number);
 bool signal_child(pid_t pid, int number);
 
 /* reaper.c */
 
 void reaper_open(void);
 uint64_t kill_everything(bool *all_gone);
+
+/* ipc.c */
+
+void remove_ipc(void);
 
 /* files.c, content.c, listing.c */
 

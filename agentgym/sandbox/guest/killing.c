@@ -8,10 +8,12 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <time.h>
 
 #define ROUND_US 1000u
 #define FREEZING_ROUNDS 8u
 #define MOST_ROUNDS 2000u
+#define MOST_LEFTOVER_ROUNDS 200u
 
 static struct command *find(uint32_t id) {
     struct command *command = commands;
@@ -22,6 +24,8 @@ static struct command *find(uint32_t id) {
 
 static void kill_round(struct command *command, uint64_t now) {
     unsigned round = command->kill_round++;
+    if (round == 0)
+        note_children(&command->before);
     signal_child(command->pid, SIGSTOP);
     if (round < FREEZING_ROUNDS && signal_tree(command->pid, SIGSTOP, true) > 0) {
         command->kill_at_us = now + ROUND_US;
@@ -29,10 +33,23 @@ static void kill_round(struct command *command, uint64_t now) {
     }
     bool all_gone;
     if (signal_tree(command->pid, SIGKILL, false) == 0)
-        signal_child(command->pid, SIGKILL);
+        command->kill_done = signal_child(command->pid, SIGKILL);
     else if (round >= MOST_ROUNDS) /* it runs away faster than it is killed: end everything */
         kill_everything(&all_gone);
     command->kill_at_us = now + ROUND_US;
+}
+
+/* A command that ends while what is below it is being killed, which somebody else must have seen
+ * to, leaves that to the guest: kill it there. */
+void kill_leftovers(const struct command *command) {
+    const struct timespec pause = {.tv_nsec = ROUND_US * 1000};
+    if (!command->kill_at_us || command->kill_done)
+        return;
+    for (unsigned round = 0; round < MOST_LEFTOVER_ROUNDS; round++) {
+        if (signal_new_children(&command->before, SIGKILL) == 0)
+            return;
+        nanosleep(&pause, NULL);
+    }
 }
 
 void signal_request(uint32_t id, struct fields *fields) {
@@ -58,6 +75,7 @@ void kill_all_request(uint32_t id, struct fields *fields) {
     take_end(fields);
     bool all_gone;
     uint64_t count = kill_everything(&all_gone);
+    remove_ipc();
     if (all_gone)
         send_ok(id, count);
     else

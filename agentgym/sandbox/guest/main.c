@@ -112,15 +112,17 @@ static int arrange_files(int host) {
     while ((fd = open("/dev/null", O_RDWR | O_CLOEXEC)) < FIRST_OWN_FD)
         if (fd < 0)
             die(BROKEN, "cannot open /dev/null");
-    close(fd);
+    int nothing = fd;
     if (syscall(SYS_close_range, 3u, ~0u, CLOEXEC_RANGE) < 0)
         for (fd = 3; fd < 65536; fd++)
             fcntl(fd, F_SETFD, FD_CLOEXEC);
-    if (host < 0 || host >= FIRST_OWN_FD)
-        return host;
-    fd = fcntl(host, F_DUPFD_CLOEXEC, FIRST_OWN_FD);
-    dup3(STDIN_FILENO, host, O_CLOEXEC); /* the number stays occupied */
-    return fd;
+    if (host >= 0 && host < FIRST_OWN_FD) {
+        fd = fcntl(host, F_DUPFD_CLOEXEC, FIRST_OWN_FD);
+        dup3(nothing, host, O_CLOEXEC); /* the number stays occupied */
+        host = fd;
+    }
+    close(nothing);
+    return host;
 }
 
 /* The guest holds some descriptors for each of any number of commands. */

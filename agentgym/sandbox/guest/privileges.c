@@ -163,6 +163,20 @@ void act_as_guest(void) {
         die(BROKEN, "cannot take back capabilities");
 }
 
+/* Remove what belongs to a user and no capability is for, until `be_guest`. The real and saved
+ * users stay, so this is no moment at which that user's processes have power over the guest. */
+bool be_owner(uid_t uid) {
+    bool done = setresuid((uid_t)-1, uid, (uid_t)-1) == 0;
+    stay_untraceable();
+    return done;
+}
+
+void be_guest(void) {
+    if (setresuid((uid_t)-1, own_uid, (uid_t)-1) < 0 || !hold(held, held))
+        die(BROKEN, "cannot be the guest again");
+    stay_untraceable();
+}
+
 /* Set a file's mode; `gid` is that of a file which may be of a group the guest is not in, or -1.
  * The kernel drops the set-group-id bit from what a stranger to the group sets. */
 bool set_mode(int fd, mode_t mode, int64_t gid) {

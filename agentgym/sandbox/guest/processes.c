@@ -23,7 +23,6 @@ struct process {
 };
 
 static DIR *proc;
-static bool missed; /* a process was listed, and gone when it was to be looked at */
 
 void processes_open(void) {
     proc = opendir("/proc");
@@ -61,33 +60,29 @@ static struct process *read_processes(size_t *count) {
     struct process *processes = NULL;
     size_t capacity = 0;
     *count = 0;
-    missed = false;
     rewinddir(proc);
     for (struct dirent *entry; (entry = readdir(proc));) {
         if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
             continue;
         processes = grow_array(processes, *count, &capacity, sizeof *processes);
-        if (read_process(entry->d_name, processes + *count))
-            ++*count;
-        else
-            missed = true;
+        *count += read_process(entry->d_name, processes + *count);
     }
     if (*count)
         qsort(processes, *count, sizeof *processes, by_pid);
     return processes;
 }
 
-/* Mark what descends from the root. Parents mostly have the lower number, so that one pass finds
- * nearly all. */
-static void mark_below(struct process *processes, size_t count, pid_t root) {
+/* Mark what descends from what is marked. Parents mostly have the lower number, so that one pass
+ * finds nearly all. */
+static void mark_below(struct process *processes, size_t count) {
     for (bool found = true; found;) {
         found = false;
         for (size_t i = 0; i < count; i++) {
             struct process *process = processes + i, key = {.pid = process->parent};
-            if (process->below || process->pid == root)
+            if (process->below)
                 continue;
             struct process *parent = bsearch(&key, processes, count, sizeof key, by_pid);
-            process->below = process->parent == root || (parent && parent->below);
+            process->below = parent && parent->below;
             found |= process->below;
         }
     }
@@ -117,12 +112,10 @@ static bool has_ended(const struct process *process) {
     return process->threads <= 1 && (process->state == 'Z' || process->state == 'X');
 }
 
-/* Send a signal to all that descends from a process, not to it. Return how many live, whether
- * the signal reached them or not. */
-size_t signal_tree(pid_t root, int number, bool only_running) {
-    size_t count, living = 0;
-    struct process *processes = read_processes(&count);
-    mark_below(processes, count, root);
+/* Send a signal to what is marked. Return how many live, whether it reached them or not. */
+static size_t signal_marked(const struct process *processes, size_t count, int number,
+                            bool only_running) {
+    size_t living = 0;
     for (size_t i = 0; i < count; i++) {
         bool stopped = processes[i].state == 'T' || processes[i].state == 't';
         if (!processes[i].below || has_ended(processes + i) || (only_running && stopped))
@@ -130,10 +123,57 @@ size_t signal_tree(pid_t root, int number, bool only_running) {
         living++;
         send_signal(processes + i, number);
     }
+    return living;
+}
+
+/* Send a signal to all that descends from a process, not to it. Return how many there are. */
+size_t signal_tree(pid_t root, int number, bool only_running) {
+    size_t count;
+    struct process *processes = read_processes(&count);
+    for (size_t i = 0; i < count; i++)
+        processes[i].below = processes[i].parent == root;
+    mark_below(processes, count);
+    size_t living = signal_marked(processes, count, number, only_running);
     free(processes);
-    /* What was missed may have lived on as its child. Among all of a machine's processes there is
-     * always one that ends, so there the question is not asked. */
-    return living == 0 && missed && getpid() == 1 ? 1 : living;
+    return living;
+}
+
+/* Note the guest's children: commands, and what has been orphaned. */
+void note_children(struct children *children) {
+    size_t count;
+    struct process *processes = read_processes(&count);
+    children->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (processes[i].parent != getpid())
+            continue;
+        children->all = grow_array(children->all, children->count, &children->capacity,
+                                   sizeof *children->all);
+        children->all[children->count++] =
+            (struct child){processes[i].pid, processes[i].start};
+    }
+    free(processes);
+}
+
+static bool is_new(const struct process *process, const struct children *before) {
+    for (const struct command *command = commands; command; command = command->next)
+        if (command->pid == process->pid)
+            return false;
+    for (size_t i = 0; i < before->count; i++)
+        if (before->all[i].pid == process->pid && before->all[i].start == process->start)
+            return false;
+    return true;
+}
+
+/* Send a signal to what has been orphaned since, with all that descends from it. */
+size_t signal_new_children(const struct children *before, int number) {
+    size_t count;
+    struct process *processes = read_processes(&count);
+    for (size_t i = 0; i < count; i++)
+        processes[i].below = processes[i].parent == getpid() && is_new(processes + i, before);
+    mark_below(processes, count);
+    size_t living = signal_marked(processes, count, number, false);
+    free(processes);
+    return living;
 }
 
 /* Send a signal to a child that has not been reaped, whose number is therefore still its own. */

@@ -40,9 +40,9 @@ def calculate(expression: str) -> str:
 
 
 def _power(base: Any, exponent: Any) -> Any:
-    if isinstance(base, int) and isinstance(exponent, int) and abs(base) > 1:
-        if exponent * math.log2(abs(base)) > MAX_BITS:
-            raise OverflowError("int too large to convert to float")
+    whole = isinstance(base, int) and isinstance(exponent, int)
+    if whole and abs(base) > 1 and exponent * math.log2(abs(base)) > MAX_BITS:
+        raise OverflowError("int too large to convert to float")
     return base**exponent
 
 
