@@ -100,11 +100,11 @@ class GuestChannel(asyncio.BufferedProtocol):
     def register(self, exchange: Exchange) -> int:
         """Give a request its id; the frames that belong to it go to `exchange`.
 
-        Raises:
-            EpisodeError: The connection is gone.
+        Where the connection is gone it is told so at once.
         """
         if self._lost is not None:
-            raise self._lost
+            exchange.lose(self._lost)
+            return 0
         while True:
             self._last_id = (self._last_id % (_STREAM_IDS - 1)) + 1
             if self._last_id not in self._exchanges:

@@ -191,8 +191,8 @@ class Execution(Process):
         self._window = wire.WINDOW_BYTES
         self._allowed: asyncio.Future[None] | None = None
         self.control: asyncio.Queue[bytes] = asyncio.Queue()
-        self._id = channel.register(self)
         self._deadline = loop.call_later(timeout + GRACE_S, self._overdue)
+        self._id = channel.register(self)
         channel.send(Kind.EXEC, self._id, payload)
 
     async def __aiter__(self) -> AsyncIterator[tuple[str, bytes]]:

@@ -89,18 +89,20 @@ class GuestSandbox(Sandbox):
         """Return why the sandbox is gone, one sentence, or nothing where that is unknown."""
 
     async def prepare(self) -> None:
-        """Write the spec's files and open the way out; `reset` goes back to this state.
+        """Make the spec's folder and files and open the way out; `reset` goes back to this state.
 
         Raises:
-            SandboxStartError: They cannot be written.
+            SandboxStartError: They cannot be made.
         """
         if self.spec.egress:
             await self._open_egress()
-        for path, content in self.spec.files.items():
-            try:
+        try:
+            await self.make_dir(self.cwd)
+            for path, content in self.spec.files.items():
                 await self.write_file(path, content)
-            except OSError as error:
-                raise SandboxStartError(f"The spec's file {path}: {error.strerror}.") from error
+        except OSError as error:
+            message = f"The spec's {error.filename} cannot be made: {error.strerror}."
+            raise SandboxStartError(message) from error
         self._pristine = (await self.snapshot()).archive
 
     @property

@@ -177,8 +177,9 @@ async def test_a_guest_that_dies_is_lost_with_the_reason() -> None:
         for call in [*calls, reading]:
             with pytest.raises(SandboxLostError, match=ENDED):
                 await call
-        with pytest.raises(SandboxLostError):
-            await sandbox.kill_all()
+        for late in (sandbox.kill_all(), sandbox.exec(["x"]), sandbox.shell().run("x")):
+            with pytest.raises(SandboxLostError, match=ENDED):
+                await late
 
 
 async def test_closing_ends_what_is_open_and_every_later_call() -> None:

@@ -5,6 +5,7 @@ import os
 import socket
 import stat
 import tarfile
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -203,11 +204,18 @@ def test_a_hole_is_not_sent_and_no_data_is_too_much(guest: RawGuest, folder: Pat
 
 
 def test_deep_trees_are_packed_and_unpacked(guest: RawGuest, folder: Path) -> None:
-    make_deep(folder / "deep", 3000)
+    make_deep(folder / "deep", 1900)
     packed = pack(guest, folder)
     assert unpack(guest, packed, folder, clear=True).fault is None
     assert pack(guest, folder) == packed
     assert guest.ask(Kind.REMOVE, wire.text("") + wire.text(f"{folder}/deep")).fault is None
+
+
+def test_names_longer_than_a_path_are_too_large(guest: RawGuest, folder: Path) -> None:
+    make_deep(folder / "deep", 2100)
+    assert guest.ask(Kind.PACK, on_paths(folder)).fault is Fault.TOO_LARGE
+    assert unpack(guest, b"", folder, clear=True).fault is None
+    assert os.listdir(folder) == []
 
 
 def test_nothing_at_all_clears(guest: RawGuest, folder: Path) -> None:
@@ -354,3 +362,33 @@ def test_packing_can_be_cancelled(guest: RawGuest, folder: Path) -> None:
     half = guest.begin(Kind.UNPACK, on_paths(folder, clear=False), [bytes(100)])
     cancel = guest.begin(Kind.CANCEL, wire.U32.pack(half))
     assert guest.answer(half).fault is Fault.CANCELLED
+
+
+def test_files_that_move_meanwhile_do_not_stop_it(guest: RawGuest, folder: Path) -> None:
+    for path in (folder / "a" / "moving" / "below" / "deep", folder / "b"):
+        path.mkdir(parents=True)
+    for path in (folder / "a" / "moving" / "below" / f"file {i}" for i in range(200)):
+        path.touch()
+    stop = threading.Event()
+
+    def disturb() -> None:
+        here, there = folder / "a" / "moving" / "below", folder / "b" / "below"
+        odd = folder / "b" / "odd"
+        while not stop.is_set():
+            here.rename(there)
+            odd.write_text("a file")
+            there.rename(here)
+            odd.unlink()
+            odd.symlink_to("a link")
+            odd.unlink()
+            odd.mkdir()
+            odd.rmdir()
+
+    disturber = threading.Thread(target=disturb)
+    disturber.start()
+    try:
+        for _ in range(300):
+            assert name_in(folder / "a" / "moving") in read(pack(guest, folder))
+    finally:
+        stop.set()
+        disturber.join()

@@ -212,6 +212,51 @@ def test_a_process_without_its_first_thread_is_ended_too(guest: RawGuest, fifo: 
         assert held.read() == b""
 
 
+def test_a_tree_ends_although_somebody_ends_its_root(tmp_path: Path, fifo: Path) -> None:
+    """A process left by an earlier command kills whatever the guest has stopped."""
+    attack = tmp_path / "attack.py"
+    attack.write_text(
+        "import os, pathlib\n"
+        "pathlib.Path('ready').touch()\n"
+        "while True:\n"
+        "    for pid in filter(str.isdecimal, os.listdir('/proc')):\n"
+        "        try:\n"
+        "            if open(f'/proc/{pid}/stat').read().rpartition(') ')[2][0] == 'T':\n"
+        "                os.kill(int(pid), 9)\n"
+        "        except (FileNotFoundError, ProcessLookupError):\n"
+        "            pass\n"
+    )
+    with raw_guest(before=NAMESPACES) as guest:
+        start = f"{sys.executable} attack.py & until [ -e ready ]; do :; done"
+        assert guest.run(start, cwd=os.fspath(tmp_path)).code == 0
+        for _ in range(10):
+            tree = HOLD_OPEN.format(fifo=fifo) + "for i in {1..20}; do sleep 1000 & done; wait"
+            assert guest.run(tree, timeout_ms=30).code == KILLED
+            with open(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK), "rb") as held:
+                assert held.read() == b""
+
+
+def test_no_child_can_be_made_beside_the_tree(guest: RawGuest) -> None:
+    number = {"x86_64": 56, "aarch64": 220}[os.uname().machine]
+    clone_parent = 0x8000
+    program = (
+        "import ctypes; libc = ctypes.CDLL(None, use_errno=True);"
+        f"pid = libc.syscall({number}, {clone_parent | signal.SIGCHLD}, 0, 0, 0, 0);"
+        "print(pid, ctypes.get_errno())"
+    )
+    assert guest.run((sys.executable, "-c", program)).stdout == b"-1 1\n"
+
+
+def test_kill_all_removes_shared_memory_and_queues() -> None:
+    with raw_guest(before=NAMESPACES) as guest:
+        count = "cat /proc/sysvipc/* | wc -l"
+        empty = guest.run(count).stdout
+        assert guest.run("for i in 1 2 3; do ipcmk -M 9999; ipcmk -Q; ipcmk -S 3; done").code == 0
+        assert guest.run(count).stdout != empty
+        assert guest.ask(Kind.KILL_ALL).fault is None
+        assert guest.run(count).stdout == empty
+
+
 def test_bad_signals_are_refused(guest: RawGuest) -> None:
     identity = guest.start("sleep 1000")
     assert guest.ask(Kind.SIGNAL, wire.U32.pack(identity) + wire.U32.pack(65)).fault is Fault.SYSTEM

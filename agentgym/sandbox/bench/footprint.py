@@ -10,27 +10,29 @@ from pathlib import Path
 from agentgym.sandbox.backends import make_backend
 from agentgym.sandbox.base import Sandbox, SandboxBackend
 from agentgym.sandbox.bench.figures import Effort, Figure, Findings, Skipped
-from agentgym.sandbox.memory import available_memory
 from agentgym.sandbox.procfs import parent_of, pids
 from agentgym.sandbox.spec import MIB, SandboxSpec
 
 _SANDBOXES = 16
 _SMALL = SandboxSpec(memory=32 * MIB, disk=4 * MIB)
 _WHAT = "idle memory a sandbox"
+_ENGINE = "the engine's for it"
 
 
 async def measure(backend: SandboxBackend, effort: Effort) -> Findings:
-    """Measure the memory of idle sandboxes: of their processes, and what the machine has less.
+    """Measure the memory of idle sandboxes: of their processes, the engine's and this one's.
 
     A page that several processes share counts once among them (the proportional set size). A
     process of its own makes the sandboxes, because one that has had some before keeps memory.
     """
     count = effort.of(_SANDBOXES)
     words = (sys.executable, "-m", __spec__.name, backend.name, str(count))
-    process = await asyncio.create_subprocess_exec(*words, stdout=asyncio.subprocess.PIPE)
-    said, _ = await process.communicate()
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*words, stdout=pipe, stderr=pipe)
+    said, errors = await process.communicate()
     if process.returncode:
-        yield Skipped(backend.name, _WHAT, "its sandboxes could not be made or looked at")
+        last = errors.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        yield Skipped(backend.name, _WHAT, last)
         return
     for part, sizes in json.loads(said).items():
         yield Figure(backend.name, f"{_WHAT}, {part}", "MB", sizes)
@@ -40,7 +42,7 @@ async def _sizes(name: str, count: int) -> dict[str, list[float]]:
     """Make sandboxes and return the megabytes of each part of them."""
     backend = make_backend(name)
     await (await backend.start(_SMALL)).close()
-    free, own = available_memory(), proportional_size(os.getpid())
+    own = proportional_size(os.getpid())
     made: list[Sandbox] = []
     processes: list[dict[str, Sequence[int]]] = []
     try:
@@ -49,15 +51,17 @@ async def _sizes(name: str, count: int) -> dict[str, list[float]]:
             made.append(await backend.start(_SMALL))
             ours = [pid for pid in descendants(os.getpid()) if pid not in before]
             processes.append({"its processes": ours} if ours else await _docker_processes(made[-1]))
-        less = (free - available_memory()) / count / 1e6
         more = (proportional_size(os.getpid()) - own) / count / 1e6
         parts = {
             part: [sum(map(proportional_size, each[part])) / 1e6 for each in processes]
             for part in processes[0]
         }
+        if _ENGINE in parts:
+            shims = [pid for each in processes for pid in each[_ENGINE]]
+            parts[f"{_ENGINE}, nothing shared"] = [private_size(pid) / 1e6 for pid in shims]
     finally:
         await backend.close()
-    return {**parts, "in agentgym's process": [more], "all that the machine has less": [less]}
+    return {**parts, "in agentgym's process": [more]}
 
 
 def proportional_size(pid: int) -> int:
@@ -66,11 +70,24 @@ def proportional_size(pid: int) -> int:
     Raises:
         PermissionError: It is another user's.
     """
+    return _size(pid, ("Pss:",))
+
+
+def private_size(pid: int) -> int:
+    """Return a process's memory in bytes that it shares with nobody; 0 where it is gone.
+
+    Raises:
+        PermissionError: It is another user's.
+    """
+    return _size(pid, ("Private_Clean:", "Private_Dirty:"))
+
+
+def _size(pid: int, names: tuple[str, ...]) -> int:
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines()
     except (FileNotFoundError, ProcessLookupError):
         return 0
-    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Pss:"))
+    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith(names))
 
 
 def descendants(ancestor: int) -> list[int]:
@@ -97,7 +114,7 @@ async def _docker_processes(sandbox: Sandbox) -> dict[str, Sequence[int]]:
         return {}
     guest = int(container["State"]["Pid"])
     shim = parent_of(guest) or 0
-    return {"its processes": [guest, *descendants(guest)], "the engine's for it": [shim]}
+    return {"its processes": [guest, *descendants(guest)], _ENGINE: [shim]}
 
 
 if __name__ == "__main__":

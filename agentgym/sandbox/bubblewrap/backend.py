@@ -31,8 +31,10 @@ class BubblewrapBackend(LocalBackend):
     """Makes sandboxes with bubblewrap, as any user.
 
     Inside is one user, the spec's, whom the host sees as the user who made the sandbox, or as
-    the otherwise unused 64998 where that is root. The host's /usr is there, read-only; a
-    Python elsewhere, such as pyenv's, is not.
+    the otherwise unused 64998 where that is root. Of the host there is /usr, read-only, with
+    what leads to it (/bin, /lib), and what programs need of /etc: certificates, alternatives,
+    the linker's cache. Programs elsewhere are not there, such as a Python of pyenv's or conda's.
+    With the spec's `image`, the folder of a root file system, that is there instead.
 
     Memory, processes and processor time are limited for the sandbox as a whole where this
     process may make control groups: as root, or in a part of the version 2 hierarchy that is

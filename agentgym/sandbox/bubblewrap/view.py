@@ -106,7 +106,7 @@ def close_view(arguments: Arguments) -> None:
     arguments.add("--ro-bind", "/proc/sys", "/proc/sys")
     for folder in FOLDERS:
         arguments.add("--dir", folder)
-    arguments.add("--symlink", "../tmp", "/var/tmp")
+    arguments.add("--symlink", "../tmp", "/var/tmp")  # noqa: S108 - inside the sandbox
     arguments.add("--remount-ro", "/dev", "--remount-ro", "/")
 
 

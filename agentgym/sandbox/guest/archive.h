@@ -23,6 +23,7 @@ struct walk {
 int walk_begin(struct walk *walk, int fd);
 int walk_down(struct walk *walk, const char *name, int flags);
 int walk_up(struct walk *walk);
+int walk_return(struct walk *walk, int top);
 int walk_list(struct walk *walk);
 const char *walk_next(struct walk *walk);
 void walk_end(struct walk *walk);
@@ -72,6 +73,20 @@ void map_put(unsigned char *header, const struct map *map);
 void map_put_more(struct buffer *archive, const struct map *map);
 bool map_get(struct map *map, const unsigned char *header, bool *more);
 bool map_get_more(struct map *map, const unsigned char *block, bool *more);
+
+/* source.c */
+
+struct stat;
+struct source {
+    int file; /* -1: none */
+    struct map map;
+    size_t part;
+    uint64_t part_done;
+};
+int source_open(struct source *source, int folder, const char *name, struct stat *status);
+int source_map(struct source *source, const struct stat *status);
+int source_copy(struct source *source, struct buffer *archive);
+void source_close(struct source *source);
 
 /* removing.c */
 

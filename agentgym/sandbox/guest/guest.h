@@ -63,10 +63,10 @@ unsigned char *put_string(unsigned char *at, const char *value, size_t size);
 
 /* loop.c */
 
-enum source { CONTROL_SOURCE, BULK_SOURCE }; /* bulk sources rest while the host is slow */
+enum set { CONTROL_SET, BULK_SET }; /* what is in the second rests while the host is slow */
 struct watch {
     int fd; /* -1: closed; late events of it are dropped */
-    enum source source;
+    enum set set;
     bool watched;
     void (*ready)(struct watch *watch, uint32_t events);
 };

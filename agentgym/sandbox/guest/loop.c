@@ -27,7 +27,7 @@ uint64_t now_us(void) {
 
 static void control(struct watch *watch, int operation, uint32_t events) {
     struct epoll_event event = {.events = events, .data.ptr = watch};
-    if (epoll_ctl(sets[watch->source], operation, watch->fd, &event) < 0)
+    if (epoll_ctl(sets[watch->set], operation, watch->fd, &event) < 0)
         die(BROKEN, "epoll_ctl");
     watch->watched = operation != EPOLL_CTL_DEL;
 }
@@ -80,7 +80,7 @@ void loop_open(void) {
         if (sets[set] < 0)
             die(BROKEN, "epoll_create1");
     }
-    bulk_watch = (struct watch){.fd = sets[BULK_SOURCE], .ready = bulk_ready};
+    bulk_watch = (struct watch){.fd = sets[BULK_SET], .ready = bulk_ready};
     watch_change(&bulk_watch, EPOLLIN);
 }
 
@@ -104,7 +104,7 @@ static int timeout_ms(bool producing) {
 void loop_run(void) {
     bool producing = false;
     for (;;) {
-        dispatch(sets[CONTROL_SOURCE], timeout_ms(producing));
+        dispatch(sets[CONTROL_SET], timeout_ms(producing));
         if (commands)
             commands_tick(now_us());
         bool more = jobs_step();

@@ -72,7 +72,7 @@ static void output_ready(struct watch *watch, uint32_t events) {
 
 void output_open(struct output *output, struct command *command, enum kind kind, int fd) {
     *output = (struct output){
-        .watch = {.fd = fd, .source = BULK_SOURCE, .ready = output_ready},
+        .watch = {.fd = fd, .set = BULK_SET, .ready = output_ready},
         .command = command,
         .kind = kind,
     };

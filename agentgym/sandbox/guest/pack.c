@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MOST_BYTES (4ull << 30)
+#define MOST_BYTES (1ull << 30)
+#define LONGEST_NAME 4096u /* deep trees would have an archive of little but their names */
 #define MOST_TURNS 512 /* of `advance` in one step, so that others have their turn */
 
 struct pack {
@@ -22,13 +23,13 @@ struct pack {
     char **paths;
     size_t path_count, path_next;
     struct walk walk;
+    int top;               /* of the walk; -1: none */
+    size_t top_name;       /* how long the top's name is */
     struct buffer name;    /* of the folder at hand, without the first slash; no NUL */
     struct buffer archive; /* what is made and not sent yet */
     struct links links;
-    struct map map; /* of the file at hand */
-    size_t part;
-    uint64_t part_done, sent;
-    int file; /* -1: none */
+    struct source file; /* at hand */
+    uint64_t sent;
     bool ended;
 };
 
@@ -61,6 +62,7 @@ static int add_folder(struct pack *pack, const char *entry, int above) {
         int fd = openat(above, entry, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         error = fd < 0 ? errno : walk_begin(&pack->walk, fd);
         pack->walk.one_device = true;
+        pack->top = error ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
     } else {
         error = walk_down(&pack->walk, entry, O_RDONLY);
         if (error == EXDEV) /* what is mounted inside is no part of it */
@@ -75,50 +77,39 @@ static int add_folder(struct pack *pack, const char *entry, int above) {
     tar_put(&pack->archive, &member);
     pack->name.start = pack->name.end = 0;
     buffer_add(&pack->name, member.name, strlen(member.name) - 1);
+    if (pack->walk.depth == 1)
+        pack->top_name = buffer_size(&pack->name);
     free(member.name);
     return walk_list(&pack->walk);
 }
 
 static int begin_content(struct pack *pack, const struct stat *status, struct member *member) {
-    uint64_t size = (uint64_t)status->st_size;
-    int error = 0;
-    if ((uint64_t)status->st_blocks * 512 < size)
-        error = map_file(&pack->map, pack->file, size);
-    else
-        map_whole(&pack->map, size);
+    const struct map *map = &pack->file.map;
+    int error = source_map(&pack->file, status);
     if (error)
         return error == EFBIG ? -TOO_LARGE : error;
-    if (pack->map.stored > MOST_BYTES - pack->sent)
+    if (map->stored > MOST_BYTES - (pack->sent < MOST_BYTES ? pack->sent : MOST_BYTES))
         return -TOO_LARGE;
-    member->type = pack->map.stored < size ? TAR_SPARSE : TAR_FILE;
-    member->map = &pack->map;
-    member->size = pack->map.stored;
-    pack->part = pack->part_done = 0;
+    member->type = map->stored < map->size ? TAR_SPARSE : TAR_FILE;
+    member->map = map;
+    member->size = map->stored;
     return 0;
 }
 
 static int add_file(struct pack *pack, const char *entry, int above, struct member *member) {
     struct stat status;
-    pack->file = openat(above, entry, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-    if (pack->file < 0)
-        return errno;
-    if (fstat(pack->file, &status) < 0)
-        return errno;
-    if (!S_ISREG(status.st_mode))
-        return -NOT_REGULAR;
-    if (is_own(pack->file))
-        return EACCES;
+    int error = source_open(&pack->file, above, entry, &status);
+    if (error)
+        return error;
     char *name = member->name;
     const char *first = NULL;
     if (status.st_nlink > 1)
         first = links_meet(&pack->links, status.st_dev, status.st_ino, name);
     *member = describe(&status, TAR_HARD);
     member->name = name;
-    int error = 0;
     if (first) {
         member->target = (char *)first;
-        close(pack->file);
-        pack->file = -1;
+        source_close(&pack->file);
     } else {
         error = begin_content(pack, &status, member);
     }
@@ -141,6 +132,8 @@ static int add_link(struct pack *pack, const char *entry, int above, struct memb
 /* Add what a folder holds under a name. Return 0, an errno, or a fault below 0. */
 static int add_entry(struct pack *pack, const char *entry, int above) {
     struct stat status;
+    if (buffer_size(&pack->name) + strlen(entry) > LONGEST_NAME)
+        return -TOO_LARGE;
     if (fstatat(above, entry, &status, AT_SYMLINK_NOFOLLOW) < 0)
         return errno;
     if (S_ISDIR(status.st_mode))
@@ -173,49 +166,43 @@ static int add_path(struct pack *pack, const char *path) {
     return error;
 }
 
-static int leave_folder(struct pack *pack) {
-    if (pack->walk.depth == 1) {
-        walk_end(&pack->walk);
-        return 0;
-    }
-    pack->name.end -= strlen(walk_level(&pack->walk)->name) + 1;
-    return walk_up(&pack->walk);
+static void end_walk(struct pack *pack) {
+    walk_end(&pack->walk);
+    if (pack->top >= 0)
+        close(pack->top);
+    pack->top = -1;
 }
 
-/* Copy a piece of the file at hand. One that has become shorter is filled up with zeros. */
-static int add_content(struct pack *pack) {
-    if (pack->part == pack->map.count) {
-        tar_pad(&pack->archive, pack->map.stored);
-        close(pack->file);
-        pack->file = -1;
+static int leave_folder(struct pack *pack) {
+    if (pack->walk.depth == 1) {
+        end_walk(pack);
         return 0;
     }
-    const struct part *part = pack->map.parts + pack->part;
-    uint64_t left = part->size - pack->part_done;
-    size_t most = left < MAX_CHUNK ? (size_t)left : MAX_CHUNK;
-    unsigned char *room = buffer_room(&pack->archive, most);
-    ssize_t size = pread(pack->file, room, most, (off_t)(part->offset + pack->part_done));
-    if (size < 0)
-        return errno;
-    if (size == 0)
-        memset(room, 0, most);
-    most = size ? (size_t)size : most;
-    pack->archive.end += most;
-    pack->part_done += most;
-    if (pack->part_done == part->size) {
-        pack->part++;
-        pack->part_done = 0;
+    int error = walk_up(&pack->walk);
+    if (error == ESTALE)
+        error = walk_return(&pack->walk, pack->top);
+    pack->name.end = pack->name.start + pack->top_name;
+    for (size_t depth = 1; depth < pack->walk.depth; depth++) {
+        const char *name = pack->walk.levels[depth].name;
+        buffer_add(&pack->name, "/", 1);
+        buffer_add(&pack->name, name, strlen(name));
     }
-    return 0;
+    return error;
+}
+
+/* What processes that still run did to a file between two looks at it is no failure. */
+static bool has_changed(int error) {
+    return error == ENOENT || error == ENOTDIR || error == ELOOP || error == ENXIO ||
+           error == EAGAIN;
 }
 
 static int advance(struct pack *pack) {
-    if (pack->file >= 0)
-        return add_content(pack);
+    if (pack->file.file >= 0)
+        return source_copy(&pack->file, &pack->archive);
     if (pack->walk.depth) {
         const char *entry = walk_next(&pack->walk);
         int error = entry ? add_entry(pack, entry, pack->walk.fd) : leave_folder(pack);
-        return entry && error == ENOENT ? 0 : error; /* it was removed meanwhile */
+        return entry && has_changed(error) ? 0 : error;
     }
     if (pack->path_next < pack->path_count)
         return add_path(pack, pack->paths[pack->path_next++]);
@@ -261,14 +248,12 @@ static void step(struct job *job) {
 
 static void release(struct job *job) {
     struct pack *pack = (struct pack *)job;
-    if (pack->file >= 0)
-        close(pack->file);
+    source_close(&pack->file);
     free_paths(pack->paths, pack->path_count);
-    walk_end(&pack->walk);
+    end_walk(pack);
     buffer_free(&pack->name);
     buffer_free(&pack->archive);
     links_free(&pack->links);
-    map_clear(&pack->map);
 }
 
 static const struct job_type type = {.step = step, .release = release, .cancellable = true};
@@ -278,7 +263,7 @@ void pack_request(uint32_t id, struct fields *fields) {
     const char *user = take_string(fields);
     pack->paths = take_paths(fields, &pack->path_count);
     take_end(fields);
-    pack->file = pack->walk.fd = -1;
+    pack->file.file = pack->top = pack->walk.fd = -1;
     pack->as_user = *user;
     job_begin(&pack->job, &type, id);
     const struct identity *identity = find_user(user);

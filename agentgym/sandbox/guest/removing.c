@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,9 +15,20 @@ static void open_up(int fd) {
         fchmod(fd, status.st_mode | 0700);
 }
 
+/* The same for one that cannot be opened. The way over /proc is one that no link can turn. */
+static bool open_up_at(int folder, const char *name) {
+    char path[32];
+    int fd = openat(folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    bool done = fd >= 0 && chmod(path, 0700) == 0;
+    if (fd >= 0)
+        close(fd);
+    return done;
+}
+
 static int enter(struct walk *walk, const char *name) {
     int error = walk_down(walk, name, O_RDONLY);
-    if (error == EACCES && fchmodat(walk->fd, name, 0700, 0) == 0)
+    if (error == EACCES && open_up_at(walk->fd, name))
         error = walk_down(walk, name, O_RDONLY);
     if (error)
         return error;
@@ -77,7 +89,7 @@ int remove_path(int folder, const char *name) {
     if (errno != EISDIR)
         return errno;
     int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 && errno == EACCES && fchmodat(folder, name, 0700, 0) == 0)
+    if (fd < 0 && errno == EACCES && open_up_at(folder, name))
         fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return errno;

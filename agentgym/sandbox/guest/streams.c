@@ -36,6 +36,7 @@ struct stream {
 static struct stream *streams;
 static size_t stream_count;
 static uint32_t next_id = FIRST_STREAM;
+static int spare = -1; /* a descriptor in reserve */
 
 static void stream_close(struct stream *stream) {
     struct stream **link = &streams;
@@ -123,18 +124,15 @@ static void stream_ready(struct watch *watch, uint32_t events) {
         stream_reset(stream);
 }
 
-/* Accept a connection, or turn it away where there is no descriptor for it: while it waited it
- * would wake the loop without end. */
+/* Accept a connection, or turn it away where there is no descriptor for it but the spare one:
+ * while it waited it would wake the loop without end. */
 static int accept_or_refuse(int listener) {
-    static int spare = -1;
     int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE) && spare >= 0) {
         close(spare);
         close(accept(listener, NULL, NULL));
-        spare = -1;
-    }
-    if (spare < 0)
         spare = fcntl(listener, F_DUPFD_CLOEXEC, 0);
+    }
     return fd;
 }
 
@@ -150,7 +148,7 @@ static void accept_ready(struct watch *watch, uint32_t events) {
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     struct stream *stream = allocate(sizeof *stream);
-    stream->watch = (struct watch){.fd = fd, .source = BULK_SOURCE, .ready = stream_ready};
+    stream->watch = (struct watch){.fd = fd, .set = BULK_SET, .ready = stream_ready};
     stream->id = next_id++ | FIRST_STREAM;
     stream->window = WINDOW_BYTES;
     stream->next = streams;
@@ -187,8 +185,10 @@ void listen_request(uint32_t id, struct fields *fields) {
         send_fail(id, SYSTEM, errno);
         return;
     }
+    if (spare < 0)
+        spare = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     struct listener *listener = allocate(sizeof *listener); /* for good */
-    listener->watch = (struct watch){.fd = fd, .source = BULK_SOURCE, .ready = accept_ready};
+    listener->watch = (struct watch){.fd = fd, .set = BULK_SET, .ready = accept_ready};
     listener->id = id;
     watch_change(&listener->watch, EPOLLIN);
     send_ok(id, 0);

@@ -76,6 +76,10 @@ int walk_down(struct walk *walk, const char *name, int flags) {
     return error;
 }
 
+static bool is_level(const struct level *level, const struct stat *status) {
+    return status->st_dev == level->device && status->st_ino == level->inode;
+}
+
 /* Leave the folder at hand, which is not the top. Return 0 or an errno. */
 int walk_up(struct walk *walk) {
     struct stat status;
@@ -85,14 +89,40 @@ int walk_up(struct walk *walk) {
         fd = openat(walk->fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return errno;
-    if (fstat(fd, &status) < 0 || status.st_dev != above->device ||
-        status.st_ino != above->inode) {
+    if (fstat(fd, &status) < 0 || !is_level(above, &status)) {
         close(fd);
         return ESTALE;
     }
     close(walk->fd);
     walk->fd = fd;
     pop(walk);
+    return 0;
+}
+
+/* Go up from a folder that somebody has moved, so that ".." leads elsewhere: find the folders
+ * above it again, from the top. Those that are not where they were are left as well. */
+int walk_return(struct walk *walk, int top) {
+    struct stat status;
+    size_t depth = 1, most = walk->depth - 1;
+    int fd = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    for (; depth < most; depth++) {
+        const struct level *level = walk->levels + depth;
+        int next = openat(fd, level->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (next < 0)
+            break;
+        if (fstat(next, &status) < 0 || !is_level(level, &status)) {
+            close(next);
+            break;
+        }
+        close(fd);
+        fd = next;
+    }
+    close(walk->fd);
+    walk->fd = fd;
+    while (walk->depth > depth)
+        pop(walk);
     return 0;
 }
 

@@ -19,10 +19,12 @@ _CAPTURE = (
     " 2>/dev/null"
 )
 
-# What every bash has of its own, and what is another at every moment or in every sandbox.
+# What every bash has of its own, what is another at every moment or in every sandbox, and what
+# the sandbox's shell is driven by.
 _OWN = re.compile(
-    rb"declare -\S+ (BASH\w*|COMMAND|COMP_\w+|DIRSTACK|EPOCH\w+|EUID|FUNCNAME|GROUPS|HISTCMD"
-    rb"|HOSTNAME|LINENO|PIPESTATUS|PPID|RANDOM|SECONDS|SHELLOPTS|SHLVL|SRANDOM|UID|_)(=.*)?"
+    rb"declare -\S+ (AGENTGYM_\w+|BASH\w*|COMP_\w+|DIRSTACK|EPOCH\w+|EUID|FUNCNAME|GROUPS"
+    rb"|HISTCMD|HOSTNAME|LINENO|PIPESTATUS|PPID|RANDOM|SECONDS|SHELLOPTS|SHLVL|SRANDOM|UID|_)"
+    rb"(=.*)?"
 )
 
 

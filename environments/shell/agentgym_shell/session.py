@@ -110,7 +110,5 @@ class Session:
 
     async def _begin(self) -> None:
         began = await self._shell.run(self._beginning)
-        if began.exit_code:  # its folder is gone, or closed to it
-            await self._shell.close()
-            self._shell = self._sandbox.shell(cwd="/")
+        if began.exit_code:  # the folder to start in is closed to it: the next one starts elsewhere
             await self._shell.run(self._beginning)

@@ -78,18 +78,19 @@ def freeze(value: Json) -> Json:
     Raises:
         TypeError: It is not JSON: an object of another type, or a key that is not text.
     """
-    match value:
-        case FrozenDict() | FrozenList() | str() | None | bool() | int() | float():
-            return value
-        case dict():
-            for key in value:
-                if not isinstance(key, str):
-                    raise TypeError(f"the key {key!r} of a JSON object is not text")
-            return FrozenDict((key, freeze(part)) for key, part in value.items())
-        case list() | tuple():
-            return FrozenList(map(freeze, value))
-        case _:
-            raise TypeError(f"{type(value).__name__} is not a JSON type")
+    if type(value) in _FIXED:
+        return value
+    if isinstance(value, dict):
+        for key in value:
+            if not isinstance(key, str):
+                raise TypeError(f"the key {key!r} of a JSON object is not text")
+        return FrozenDict([(key, freeze(part)) for key, part in value.items()])
+    if isinstance(value, list | tuple):
+        return FrozenList([freeze(part) for part in value])
+    raise TypeError(f"{type(value).__name__} is not a JSON type")
+
+
+_FIXED = frozenset({str, int, float, bool, type(None), FrozenDict, FrozenList})
 
 
 def thaw(value: Json) -> Json:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from agentgym.errors import ToolError
 from agentgym_tools.domain import Call, Desk, Domain
+from agentgym_tools.state import State
 
 
 class Answer(NamedTuple):
@@ -39,7 +40,13 @@ class Replay(NamedTuple):
     answers: tuple[Answer, ...]
 
 
-def replay(domain: Domain, calls: Iterable[Call]) -> Replay:
-    """Make calls one after the other on a fresh state; wrong ones change nothing."""
-    desk = domain.open()
+def replay(domain: Domain, calls: Iterable[Call], state: State | None = None) -> Replay:
+    """Make calls one after the other; wrong ones change nothing.
+
+    Args:
+        domain: Whose tools they are made with.
+        calls: Such as a task's `gold`.
+        state: What to start from, which they change; a fresh state by default.
+    """
+    desk = domain.open(state)
     return Replay(desk, tuple([answer(desk, call) for call in calls]))

@@ -82,7 +82,7 @@ class AirlineTools(Tau2Toolkit):
         ).model_dump()
         count = len(travellers)
         booking["flights"] = [self._seats(flight, cabin, count) for flight in chosen]
-        price = sum(flight["price"] for flight in booking["flights"]) * count
+        price = _total(booking["flights"], count)
         if insurance == "yes":
             price += INSURANCE_PRICE * count
         price += BAGGAGE_PRICE * nonfree_baggages
@@ -324,10 +324,12 @@ class AirlineTools(Tau2Toolkit):
         with self.state.edit("users", user_id) as changed:
             methods = changed["payment_methods"]
             for payment in payments:
-                source = methods[payment.payment_id]["source"]
-                if source == "gift_card":
-                    methods[payment.payment_id]["amount"] -= payment.amount
-                elif source == "certificate":
+                method = methods.get(payment.payment_id)
+                if method is None:  # a certificate that was named twice
+                    raise ToolError(f"Payment method {payment.payment_id} not found")
+                if method["source"] == "gift_card":
+                    method["amount"] -= payment.amount
+                elif method["source"] == "certificate":
                     del methods[payment.payment_id]
 
 
@@ -336,7 +338,8 @@ def _payment(payment_id: str, amount: int) -> Record:
 
 
 def _total(flights: Sequence[Record], count: int) -> int:
-    return sum(flight["price"] for flight in flights) * count
+    prices: list[int] = [flight["price"] for flight in flights]
+    return sum(prices) * count
 
 
 def _check_payments(user: Record, payments: Sequence[Payment], price: int) -> None:

