@@ -5,6 +5,7 @@ closed tables, and whatever breaks the protocol is the loss of the sandbox.
 """
 
 import asyncio
+import mmap
 import socket
 import struct
 from collections.abc import Awaitable, Callable
@@ -56,7 +57,7 @@ class GuestChannel(asyncio.BufferedProtocol):
         self._loop = asyncio.get_running_loop()
         self._hello: asyncio.Future[None] = self._loop.create_future()
         self._ended = self._loop.create_future()
-        self._buffer = bytearray(_BUFFER)
+        self._buffer = mmap.mmap(-1, _BUFFER)  # takes memory where it is written to only
         self._view = memoryview(self._buffer)
         self._start = 0
         self._end = 0

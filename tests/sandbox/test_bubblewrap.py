@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from tests.sandbox.bubblewrap_rig import (
     shared_folder,
     start_python,
 )
+from tests.servers import require
 
 FOLDERS = ("/work", "/tmp", "/dev/shm")
 FORK_BOMB = ":(){ :|:& };:; wait"
@@ -36,6 +38,11 @@ try:
 except BlockingIOError:
     print(children)
 """
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _installed() -> None:
+    require(shutil.which("bwrap"), "bubblewrap is not installed")
 
 
 @pytest.fixture

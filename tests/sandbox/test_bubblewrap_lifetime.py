@@ -25,6 +25,7 @@ from tests.sandbox.bubblewrap_rig import (
     shared_folder,
     start_python,
 )
+from tests.servers import require
 
 HOST = """
 import asyncio, json, os, signal, sys
@@ -43,6 +44,11 @@ asyncio.run(main())
 """
 # A fork that lives on keeps the sandboxes' sockets open, such as a worker of a data loader.
 HEIR = "os.fork() or signal.pause()"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _installed() -> None:
+    require(shutil.which("bwrap"), "bubblewrap is not installed")
 
 
 @pytest.fixture
