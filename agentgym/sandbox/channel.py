@@ -98,19 +98,24 @@ class GuestChannel(asyncio.BufferedProtocol):
         """Whether requests can be made."""
         return self._lost is None
 
-    def register(self, exchange: Exchange) -> int:
-        """Give a request its id; the frames that belong to it go to `exchange`.
+    def request(self, exchange: Exchange, kind: Kind, payload: bytes) -> int:
+        """Send a request and return its id; the frames that belong to it go to `exchange`.
 
         Where the connection is gone it is told so at once.
+
+        Raises:
+            UsageError: It is too long; nothing is sent, and nothing will come.
         """
+        _check_size(payload)
         if self._lost is not None:
             exchange.lose(self._lost)
             return 0
-        while True:
+        self._last_id = (self._last_id % (_STREAM_IDS - 1)) + 1
+        while self._last_id in self._exchanges:
             self._last_id = (self._last_id % (_STREAM_IDS - 1)) + 1
-            if self._last_id not in self._exchanges:
-                self._exchanges[self._last_id] = exchange
-                return self._last_id
+        self._exchanges[self._last_id] = exchange
+        self.send(kind, self._last_id, payload)
+        return self._last_id
 
     def forget(self, identity: int) -> None:
         """Let go of a stream; frames of it that are still on their way mean nothing."""
@@ -118,8 +123,7 @@ class GuestChannel(asyncio.BufferedProtocol):
 
     def send(self, kind: Kind, identity: int, payload: bytes = b"") -> None:
         """Send a frame; where the connection is gone the exchange has been told already."""
-        if len(payload) > wire.MAX_PAYLOAD:
-            raise UsageError(f"A request of {len(payload)} bytes is over the limit of 1 MiB.")
+        _check_size(payload)
         if self._lost is None and self._transport is not None:
             self._transport.write(wire.frame(kind, identity, payload))
 
@@ -244,3 +248,8 @@ class GuestChannel(asyncio.BufferedProtocol):
 
 async def _no_reason() -> str:
     return ""
+
+
+def _check_size(payload: bytes) -> None:
+    if len(payload) > wire.MAX_PAYLOAD:
+        raise UsageError(f"A request of {len(payload)} bytes is over the limit of 1 MiB.")

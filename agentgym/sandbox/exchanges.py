@@ -6,7 +6,12 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 
-from agentgym.errors import EpisodeError, SandboxTimeoutError, SandboxTransportError
+from agentgym.errors import (
+    EpisodeError,
+    SandboxTimeoutError,
+    SandboxTransportError,
+    UsageError,
+)
 from agentgym.sandbox import wire
 from agentgym.sandbox.base import Process
 from agentgym.sandbox.channel import GuestChannel
@@ -61,8 +66,7 @@ class Request:
         self.stays_open = False
         self.data = bytearray()
         self._sink = sink or self.data.extend
-        self._id = channel.register(self)
-        channel.send(kind, self._id, payload)
+        self._id = channel.request(self, kind, payload)
 
     async def feed(self, content: bytes) -> None:
         """Send some of the request's input; what the guest has refused already is not sent."""
@@ -192,8 +196,11 @@ class Execution(Process):
         self._allowed: asyncio.Future[None] | None = None
         self.control: asyncio.Queue[bytes] = asyncio.Queue()
         self._deadline = loop.call_later(timeout + GRACE_S, self._overdue)
-        self._id = channel.register(self)
-        channel.send(Kind.EXEC, self._id, payload)
+        try:
+            self._id = channel.request(self, Kind.EXEC, payload)
+        except UsageError:
+            self._deadline.cancel()
+            raise
 
     async def __aiter__(self) -> AsyncIterator[tuple[str, bytes]]:
         """See `Process`."""

@@ -199,3 +199,19 @@ def in_memory() -> Iterator[Path]:
     """Make a folder in a tmpfs, as a sandbox's writable folders are."""
     with tempfile.TemporaryDirectory(prefix="agentgym-test-", dir="/dev/shm") as name:
         yield Path(name)
+
+
+def names(folder: str | os.PathLike[str]) -> list[str]:
+    """Return what a folder holds, sorted."""
+    return sorted(path.name for path in Path(folder).iterdir())
+
+
+def is_held(fifo: Path) -> bool:
+    """Return whether some process has a pipe open for writing."""
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        return os.read(reader, 1) != b""
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(reader)

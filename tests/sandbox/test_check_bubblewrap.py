@@ -6,7 +6,7 @@ import pytest
 import pytest_asyncio
 
 from agentgym.sandbox.check import Check, Checker
-from tests.sandbox.check_rig import assert_kept, checker_of, checks_of, named
+from tests.sandbox.check_rig import assert_kept, checker_of, checks_of
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -16,6 +16,6 @@ async def checker() -> AsyncIterator[Checker]:
 
 
 @pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.parametrize("item", checks_of("bubblewrap"), ids=named)
+@pytest.mark.parametrize("item", checks_of("bubblewrap"))
 async def test_bubblewrap_keeps_the_promise(item: Check, checker: Checker) -> None:
     assert_kept(await checker.run(item))

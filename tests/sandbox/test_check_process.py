@@ -6,7 +6,7 @@ import pytest
 import pytest_asyncio
 
 from agentgym.sandbox.check import Check, Checker
-from tests.sandbox.check_rig import assert_kept, checker_of, checks_of, named
+from tests.sandbox.check_rig import assert_kept, checker_of, checks_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::agentgym.sandbox.process.UnisolatedSandboxWarning")
 
@@ -18,6 +18,6 @@ async def checker() -> AsyncIterator[Checker]:
 
 
 @pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.parametrize("item", checks_of("process"), ids=named)
+@pytest.mark.parametrize("item", checks_of("process"))
 async def test_process_keeps_the_promise(item: Check, checker: Checker) -> None:
     assert_kept(await checker.run(item))

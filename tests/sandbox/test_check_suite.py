@@ -6,26 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from agentgym.errors import SandboxUnavailableError, UnknownNameError
+from agentgym.errors import UnknownNameError
 from agentgym.sandbox import Command, ExecResult, SandboxBackend
 from agentgym.sandbox.backends import make_backend
 from agentgym.sandbox.check import CHECKS, CheckResult, check_backend
 from tests.sandbox import faulty
+from tests.sandbox.check_rig import backend_of
 from tests.sandbox.wrapped import Wrapped, WrappedBackend
-from tests.servers import require
 
 ALL = 60
 
 
 @pytest.fixture
 async def sound() -> AsyncIterator[SandboxBackend]:
-    backend = make_backend("bubblewrap")
-    try:
-        await backend.check_available()
-    except SandboxUnavailableError as error:
-        require(False, str(error))
-    yield backend
-    await backend.close()
+    async with backend_of("bubblewrap") as backend:
+        yield backend
 
 
 def wrapping(sandbox: type[Wrapped], inner: SandboxBackend) -> SandboxBackend:

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ def guest() -> Iterator[RawGuest]:
 
 def ended(guest: RawGuest) -> int:
     """Return how a guest that hangs up of itself ends."""
-    with pytest.raises((EOFError, ConnectionResetError)):
+    with suppress(EOFError, ConnectionResetError):
         while True:
             guest.receive()
     return guest.process.wait(60)
@@ -104,7 +105,7 @@ def test_a_frame_cut_off_by_the_end_is_dropped(guest: RawGuest, tmp_path: Path) 
 
 def test_frames_may_come_in_pieces_and_in_lumps(guest: RawGuest) -> None:
     frames = b"".join(wire.frame(Kind.PING, identity) for identity in range(1, 200))
-    for start in range(0, 90):
+    for start in range(90):
         guest.connection.sendall(frames[start : start + 1])
     guest.connection.sendall(frames[90:])
     assert [guest.receive()[1] for _ in range(1, 200)] == list(range(1, 200))
@@ -153,7 +154,8 @@ def test_it_connects_to_a_path_even_before_anybody_listens(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "options", [(), ("--fd", "x"), ("--fd", "3", "--connect", "/x"), ("--what",), ("--fd", "3", "y")]
+    "options",
+    [(), ("--fd", "x"), ("--fd", "3", "--connect", "/x"), ("--what",), ("--fd", "3", "y")],
 )
 def test_options_that_make_no_sense_are_refused(options: tuple[str, ...]) -> None:
     done = subprocess.run([guest_program(), *options], capture_output=True, check=False)

@@ -13,7 +13,15 @@ import pytest
 
 from agentgym.sandbox import wire
 from agentgym.sandbox.wire import Fault, Kind
-from tests.sandbox.guest_rig import Answer, RawGuest, in_memory, make_deep, on_path, raw_guest
+from tests.sandbox.guest_rig import (
+    Answer,
+    RawGuest,
+    in_memory,
+    make_deep,
+    names,
+    on_path,
+    raw_guest,
+)
 from tests.servers import require
 
 EVERYTHING = struct.pack("<QQ", 0, 1 << 60)
@@ -109,9 +117,10 @@ def test_what_is_no_file_is_neither_read_nor_written(
 def test_a_pipe_that_is_read_is_not_written(guest: RawGuest, tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
-    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb"):
-        write = guest.ask(Kind.WRITE, on_path(path, wire.U32.pack(0o644)), [b"x", b""])
-        assert write.fault is Fault.NOT_REGULAR
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    write = guest.ask(Kind.WRITE, on_path(path, wire.U32.pack(0o644)), [b"x", b""])
+    assert write.fault is Fault.NOT_REGULAR
+    os.close(reader)
 
 
 def test_failures_are_the_systems(guest: RawGuest, tmp_path: Path) -> None:
@@ -186,7 +195,7 @@ def test_trees_are_removed_and_links_not_followed(guest: RawGuest, tmp_path: Pat
     assert guest.ask(Kind.REMOVE, on_path(tree)).fault is None
     (tmp_path / "link").symlink_to(kept)
     assert guest.ask(Kind.REMOVE, on_path(tmp_path / "link")).fault is None
-    assert sorted(os.listdir(tmp_path)) == ["kept"]
+    assert names(tmp_path) == ["kept"]
     assert (kept / "file").exists()
 
 
@@ -194,7 +203,7 @@ def test_a_tree_of_any_depth_is_removed(guest: RawGuest) -> None:
     with in_memory() as folder:
         make_deep(folder / "top", 10_000)
         assert guest.ask(Kind.REMOVE, on_path(folder / "top")).fault is None
-        assert os.listdir(folder) == []
+        assert names(folder) == []
 
 
 def test_a_request_can_be_cancelled(guest: RawGuest, tmp_path: Path) -> None:
@@ -216,7 +225,7 @@ def test_a_small_request_is_answered_amid_a_large_one(guest: RawGuest, tmp_path:
     small = guest.begin(Kind.PING)
     seen = 0
     while True:
-        kind, identity, payload = guest.receive()
+        _, identity, payload = guest.receive()
         if identity == small:
             break
         seen += len(payload)
@@ -261,7 +270,9 @@ def test_commands_are_their_user_with_its_groups_and_no_more(other: RawGuest) ->
     assert other.run(("id", "-un"), user="daemon").stdout == b"daemon\n"
 
 
-@pytest.mark.parametrize("user", ["root", "0", "00", "0abc", "4294967296", "4294967295", "-1", " 0"])
+@pytest.mark.parametrize(
+    "user", ["root", "0", "00", "0abc", "4294967296", "4294967295", "-1", " 0"]
+)
 def test_nothing_is_done_as_root(other: RawGuest, user: str) -> None:
     assert other.run("id", user=user).stderr == b"cannot start: no such user\n"
     assert other.ask(Kind.STAT, on_path("/", user=user)).fault is Fault.NO_USER

@@ -10,7 +10,7 @@ import pytest
 
 from agentgym.sandbox import wire
 from agentgym.sandbox.wire import Fault, Kind
-from tests.sandbox.guest_rig import RawGuest, raw_guest
+from tests.sandbox.guest_rig import RawGuest, names, raw_guest
 
 FIRST = 0x80000000
 
@@ -157,11 +157,11 @@ def test_a_port_in_use_is_a_failure(listening: Listening) -> None:
 def test_many_connections_leave_nothing(listening: Listening) -> None:
     guest = listening.guest
     folder = f"/proc/{guest.process.pid}/fd"
-    before = len(os.listdir(folder))
+    before = len(names(folder))
     for _ in range(20):
         for inner, stream in [listening.connect() for _ in range(20)]:
             guest.send(Kind.STREAM, stream)
             inner.close()
             assert guest.receive() == (Kind.STREAM, stream, b"")
     assert guest.ask(Kind.PING).fault is None
-    assert len(os.listdir(folder)) == before
+    assert len(names(folder)) == before

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from agentgym.types import Json
 from agentgym_tools.domain import Call, DomainTask, Side
@@ -86,7 +86,7 @@ class Tau2Task(DomainTask):
     user_scenario: UserScenario
     evaluation_criteria: Criteria
     initial_state: Mapping[str, Json] | None = None
-    gold: tuple[Call, ...] = Field(default=(), init=False)
+    gold: tuple[Call, ...] = ()
     split: str | None = None
 
     @model_validator(mode="before")
