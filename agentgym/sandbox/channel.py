@@ -153,6 +153,15 @@ class GuestChannel(asyncio.BufferedProtocol):
         """Wait until the socket is closed."""
         await asyncio.shield(self._ended)
 
+    async def check(self) -> None:
+        """Return where requests can be made.
+
+        Raises:
+            EpisodeError: The connection is gone.
+        """
+        if self._lost is not None:
+            raise await self.explained(self._lost)
+
     async def explained(self, error: EpisodeError) -> EpisodeError:
         """Return a loss with the reason the backend finds for it."""
         if not isinstance(error, SandboxLostError) or error is not self._lost:

@@ -122,6 +122,8 @@ class GuestSandbox(Sandbox):
         output_limit: int | None = None,
     ) -> Execution:
         """See `Sandbox.start`."""
+        self._check_open()
+        await self._guest.check()
         content = requests.content(stdin or b"")
         execution = self._execute(
             command,

@@ -1,6 +1,7 @@
 """The process backend: commands as ordinary processes of this user. It isolates nothing."""
 
 import asyncio
+import errno
 import io
 import os
 import socket
@@ -16,6 +17,7 @@ from agentgym.errors import SandboxStartError, UsageError
 from agentgym.sandbox import procfs
 from agentgym.sandbox.base import SandboxInfo, SandboxSnapshot
 from agentgym.sandbox.guest.build import guest_program
+from agentgym.sandbox.guest_sandbox import MAX_ARCHIVE
 from agentgym.sandbox.local import (
     GuestChild,
     LocalBackend,
@@ -200,7 +202,11 @@ def _placed(path: str, folder: str) -> str:
 
 
 def _move(archive: bytes, source: str, target: str) -> bytes:
-    """Return an archive of a folder as one of another folder."""
+    """Return an archive of a folder as one of another folder.
+
+    Raises:
+        OSError: It is too large with its holes filled.
+    """
 
     def renamed(name: str) -> str:
         return str(PurePosixPath(target) / PurePosixPath(name).relative_to(source))
@@ -212,8 +218,10 @@ def _move(archive: bytes, source: str, target: str) -> bytes:
     ):
         for member in old:
             content = old.extractfile(member) if member.isreg() else None
-            if member.issparse():
+            if member.issparse():  # its holes are filled here
                 member.type = tarfile.REGTYPE
+            if moved.tell() + member.size > MAX_ARCHIVE:
+                raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), f"/{member.name}")
             member.name = renamed(member.name)
             if member.islnk():
                 member.linkname = renamed(member.linkname)

@@ -175,8 +175,8 @@ async def confused_guest(ctx: Context) -> None:
     await succeeds(box, f"rm -rf {link}; ln -s /proc/1 {link}")
     for name in ("fd", "fdinfo", "map_files", "task/1/fd"):
         await error_of(f"listing /proc/1/{name}", box.list_dir(f"{link}/{name}"), *denied)
-    target = ctx.folder / "target"
-    await error_of("downloading a link to maps", box.download(f"{link}/maps", target), *denied)
+    copy = ctx.folder / "copy"
+    await error_of("downloading a link to maps", box.download(f"{link}/maps", copy), *denied)
     for target in ("/proc/1/root", "/dev", "/etc", "/"):
         await succeeds(box, f"rm -rf {link}; ln -s {target} {link}")
         for path in (f"{link}/agentgym-new", f"{link}/agentgym-new/deep"):

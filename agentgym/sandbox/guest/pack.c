@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define MOST_BYTES (1ull << 30)
-#define LONGEST_NAME 4096u /* deep trees would have an archive of little but their names */
+#define LONGEST_NAME 16384u /* deep trees would have an archive of little but their names */
 #define MOST_TURNS 512 /* of `advance` in one step, so that others have their turn */
 
 struct pack {

@@ -29,7 +29,7 @@ DEFAULTS: Mapping[str, Json] = {
     "inodes": 10_000,
     "pids": 128,
     "output_limit": MIB,
-    "env": {"LC_ALL": "C.UTF-8", "TZ": "UTC0"},
+    "env": {"LC_ALL": "C.UTF-8", "LOGNAME": "agent", "TZ": "UTC0", "USER": "agent"},
 }
 """What the sandboxes are made from where the option `spec` says nothing else."""
 

@@ -8,6 +8,7 @@ from agentgym_shell.saved_shell import SavedShell, capture, revive
 from agentgym_shell.stage import Files, ShellTask, Stage
 
 _TRIES = 5
+_PROBE_S = 10.0
 
 
 class SavedSession(NamedTuple):
@@ -59,7 +60,7 @@ class Session:
         """Run a command in the shell that stays."""
         before = self._shell.restarts
         result = await self._shell.run(command, timeout=seconds)
-        await self._shell.run("")  # starts a new shell where that one is gone
+        await self._shell.run("", timeout=_PROBE_S)  # starts a new one where that one is gone
         if self._shell.restarts == before:
             return Ran(result, None)
         await self._begin()

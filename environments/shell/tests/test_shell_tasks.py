@@ -15,7 +15,7 @@ from agentgym.evaluation.conformance import Report
 from agentgym.types import Limits, Reward
 from agentgym_shell.tasks import ShellPrivate, ShellPublic
 
-BACKENDS = ("bubblewrap", "docker")
+BACKENDS = ("bubblewrap", pytest.param("docker", marks=pytest.mark.slow))
 AT_ONCE = 4
 
 ShellTask = Task[ShellPublic, ShellPrivate]
@@ -91,7 +91,8 @@ async def test_the_oracles_commands_show_its_answer() -> None:
     assert not [name for name, (_, seen) in found.items() if (answers[name] or "") not in seen]
 
 
-@pytest.mark.parametrize("sandbox", BACKENDS)
+@pytest.mark.slow
+@pytest.mark.parametrize("sandbox", ["bubblewrap", "docker"])
 def test_the_environment_keeps_the_protocol(
     sandbox: str, conformance: Callable[..., Report]
 ) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -144,6 +145,7 @@ class AgainstPlainDicts(RuleBasedStateMachine):
 
 
 TestAgainstPlainDicts = AgainstPlainDicts.TestCase
+TestAgainstPlainDicts.settings = settings(max_examples=50, stateful_step_count=30)
 
 
 def test_everything_read_refuses_to_be_changed() -> None:
