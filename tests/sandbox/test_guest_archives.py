@@ -178,7 +178,7 @@ def test_deep_trees_are_packed_and_unpacked(guest: RawGuest, folder: Path) -> No
 
 
 def test_names_longer_than_a_path_are_too_large(guest: RawGuest, folder: Path) -> None:
-    make_deep(folder / "deep", 2100)
+    make_deep(folder / "deep", 8300)
     assert guest.ask(Kind.PACK, on_paths(folder)).fault is Fault.TOO_LARGE
     assert unpack(guest, b"", folder, clear=True).fault is None
     assert names(folder) == []

@@ -174,7 +174,7 @@ struct command {
     struct input input;
     uint64_t limit, started_us, deadline_us;
     uint64_t kill_at_us; /* the next round of killing its tree; 0: it is not being killed */
-    unsigned kill_round;
+    unsigned kill_round, empty_looks;
     bool kill_done;         /* nothing is left below it, and it has been killed itself */
     struct children before; /* when its killing began */
     uint32_t exit_flags;
@@ -195,7 +195,7 @@ void kill_all_request(uint32_t id, struct fields *fields);
 void command_exited(pid_t pid, int status);
 uint64_t commands_next_us(void);
 void commands_tick(uint64_t now);
-void kill_leftovers(const struct command *command);
+void kill_leftovers(struct command *command);
 void output_open(struct output *output, struct command *command, enum kind kind, int fd);
 void output_finish(struct output *output);
 void input_open(struct input *input, uint32_t id, int fd);
@@ -212,6 +212,7 @@ pid_t spawn(struct launch *child);
 
 void processes_open(void);
 size_t signal_tree(pid_t root, int number, bool only_running);
+bool processes_complete(void);
 void note_children(struct children *children);
 size_t signal_new_children(const struct children *before, int number);
 bool signal_child(pid_t pid, int number);

@@ -13,6 +13,7 @@
 #define ROUND_US 1000u
 #define FREEZING_ROUNDS 8u
 #define MOST_ROUNDS 2000u
+#define CERTAIN_LOOKS 30u
 #define MOST_LEFTOVER_ROUNDS 200u
 
 static struct command *find(uint32_t id) {
@@ -22,31 +23,41 @@ static struct command *find(uint32_t id) {
     return command;
 }
 
+/* Whether nothing lives any more, after a look that found nothing. While others fork it takes many
+ * such looks to be sure: what keeps forking itself away is missed by most. */
+static bool is_certain(struct command *command) {
+    command->empty_looks++;
+    return processes_complete() || command->empty_looks >= CERTAIN_LOOKS;
+}
+
 static void kill_round(struct command *command, uint64_t now) {
     unsigned round = command->kill_round++;
     if (round == 0)
         note_children(&command->before);
-    signal_child(command->pid, SIGSTOP);
-    if (round < FREEZING_ROUNDS && signal_tree(command->pid, SIGSTOP, true) > 0) {
-        command->kill_at_us = now + ROUND_US;
-        return;
-    }
-    bool all_gone;
-    if (signal_tree(command->pid, SIGKILL, false) == 0)
-        command->kill_done = signal_child(command->pid, SIGKILL);
-    else if (round >= MOST_ROUNDS) /* it runs away faster than it is killed: end everything */
-        kill_everything(&all_gone);
     command->kill_at_us = now + ROUND_US;
+    signal_child(command->pid, SIGSTOP);
+    if (round < FREEZING_ROUNDS && signal_tree(command->pid, SIGSTOP, true) > 0)
+        return;
+    bool all_gone;
+    if (signal_tree(command->pid, SIGKILL, false) > 0)
+        command->empty_looks = 0;
+    else if (is_certain(command))
+        command->kill_done = signal_child(command->pid, SIGKILL);
+    if (round >= MOST_ROUNDS && !command->kill_done)
+        kill_everything(&all_gone); /* it runs away faster than it is killed */
 }
 
 /* A command that ends while what is below it is being killed, which somebody else must have seen
  * to, leaves that to the guest: kill it there. */
-void kill_leftovers(const struct command *command) {
+void kill_leftovers(struct command *command) {
     const struct timespec pause = {.tv_nsec = ROUND_US * 1000};
     if (!command->kill_at_us || command->kill_done)
         return;
+    command->empty_looks = 0;
     for (unsigned round = 0; round < MOST_LEFTOVER_ROUNDS; round++) {
-        if (signal_new_children(&command->before, SIGKILL) == 0)
+        if (signal_new_children(&command->before, SIGKILL) > 0)
+            command->empty_looks = 0;
+        else if (is_certain(command))
             return;
         nanosleep(&pause, NULL);
     }

@@ -23,6 +23,7 @@ struct process {
 };
 
 static DIR *proc;
+static bool complete;
 
 void processes_open(void) {
     proc = opendir("/proc");
@@ -56,9 +57,28 @@ static int by_pid(const void *left, const void *right) {
     return (a->pid > b->pid) - (a->pid < b->pid);
 }
 
+/* Return the number given to a process last; it changes with every fork of the namespace. */
+static int last_pid(void) {
+    char text[128];
+    int last = -1, fd = openat(dirfd(proc), "loadavg", O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[size < 0 ? 0 : size] = 0;
+    sscanf(text, "%*s %*s %*s %*s %d", &last);
+    return last;
+}
+
+/* Whether the last look at the processes saw them all. Where some forked meanwhile one may have
+ * been seen neither before, when it did not exist, nor after, when its parent did no more. */
+bool processes_complete(void) {
+    return complete;
+}
+
 static struct process *read_processes(size_t *count) {
     struct process *processes = NULL;
     size_t capacity = 0;
+    int last = last_pid();
     *count = 0;
     rewinddir(proc);
     for (struct dirent *entry; (entry = readdir(proc));) {
@@ -67,6 +87,7 @@ static struct process *read_processes(size_t *count) {
         processes = grow_array(processes, *count, &capacity, sizeof *processes);
         *count += read_process(entry->d_name, processes + *count);
     }
+    complete = last >= 0 && last == last_pid();
     if (*count)
         qsort(processes, *count, sizeof *processes, by_pid);
     return processes;
@@ -126,6 +147,17 @@ static size_t signal_marked(const struct process *processes, size_t count, int n
     return living;
 }
 
+/* Whose parent ended while /proc was read may belong anywhere: only another look tells. */
+static size_t orphans_of_the_moment(const struct process *processes, size_t count) {
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct process key = {.pid = processes[i].parent};
+        found += key.pid > 0 && !processes[i].below && !has_ended(processes + i) &&
+                 !bsearch(&key, processes, count, sizeof key, by_pid);
+    }
+    return found;
+}
+
 /* Send a signal to all that descends from a process, not to it. Return how many there are. */
 size_t signal_tree(pid_t root, int number, bool only_running) {
     size_t count;
@@ -134,6 +166,7 @@ size_t signal_tree(pid_t root, int number, bool only_running) {
         processes[i].below = processes[i].parent == root;
     mark_below(processes, count);
     size_t living = signal_marked(processes, count, number, only_running);
+    living += orphans_of_the_moment(processes, count);
     free(processes);
     return living;
 }
