@@ -233,6 +233,21 @@ def test_a_tree_ends_although_somebody_ends_its_root(tmp_path: Path, fifo: Path)
             assert not is_held(fifo)
 
 
+@pytest.mark.parametrize("quiet", ["SIG_DFL", "SIG_IGN"])
+def test_a_process_that_keeps_forking_itself_away_is_ended(
+    guest: RawGuest, fifo: Path, quiet: str
+) -> None:
+    program = (
+        f"import os, signal; signal.signal(signal.SIGCHLD, signal.{quiet})\n"
+        "if os.fork():\n    signal.pause()\n"
+        "while True:\n    if os.fork(): os._exit(0)\n    os.setsid()\n"
+    )
+    for _ in range(3):
+        tree = HOLD_OPEN.format(fifo=fifo) + f"exec {sys.executable} -c '{program}'"
+        assert guest.run(tree, timeout_ms=150).code == KILLED
+        assert not is_held(fifo)
+
+
 def test_no_child_can_be_made_beside_the_tree(guest: RawGuest) -> None:
     number = {"x86_64": 56, "aarch64": 220}[os.uname().machine]
     clone_parent = 0x8000

@@ -4,6 +4,8 @@ Calls that would harm a machine on which they succeed are made with arguments th
 refuses after it has asked for permission: what is seen is whether permission is denied.
 """
 
+import asyncio
+
 from agentgym.sandbox.check.context import Context, home
 from agentgym.sandbox.check.inside import ATTEMPT, DONE, PERMISSION, answer, python, succeeds
 from agentgym.sandbox.check.registry import check, holds, same
@@ -198,8 +200,10 @@ async def set_user_id(ctx: Context) -> None:
     """Set-user-id programs give nothing: those of the system, and those a user makes."""
     work = await home(ctx.sandbox)
     await _denied(ctx, _SET_USER_ID, work)
-    for line in ("su -c id", "su root -c id </dev/null", "sudo -n id", "newgrp root -c id"):
-        found = await ctx.sandbox.exec(line, timeout=10)
+    lines = ("su -c id", "su root -c id </dev/null", "sudo -n id", "newgrp root -c id")
+    # A wrong password costs a pause.
+    ends = await asyncio.gather(*(ctx.sandbox.exec(line, timeout=1) for line in lines))
+    for line, found in zip(lines, ends, strict=True):
         holds(b"uid=0" not in found.stdout, f"`{line}` to give no root", found)
     line = f"cp $(command -v id) {work}/id && chmod 6755 {work}/id && {work}/id -u && {work}/id -g"
     same("a user's own", (await succeeds(ctx.sandbox, line)).text, "1000\n1000\n")

@@ -53,5 +53,5 @@ async def capture(shell: Shell) -> SavedShell:
 async def revive(shell: Shell, saved: SavedShell) -> None:
     """Bring a new shell into a saved state."""
     text = saved.text.decode("utf-8", "surrogateescape")
-    script = f"cd -- {shlex.quote(saved.cwd)}\nunset -v $(compgen -e)\n{text}"
+    script = f"cd -- {shlex.quote(saved.cwd)}\nunset -v OLDPWD $(compgen -e)\n{text}"
     await shell.run(script, timeout=_PATIENCE_S)
