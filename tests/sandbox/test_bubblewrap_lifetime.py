@@ -278,11 +278,13 @@ def test_a_bwrap_that_was_never_told_what_to_do_is_reaped() -> None:
 
 
 def began(host: subprocess.Popen[str]) -> tuple[Owner, list[int], int]:
-    """Return who a host is, descriptors of its guests, and its fork."""
+    """Return who a host is, descriptors of its sandboxes' processes, and its fork."""
     assert host.stdout is not None
     found = json.loads(host.stdout.readline())
     owner = owner_of(found["ids"][0])
     assert owner is not None
     assert owner.pid == host.pid
-    handles = [os.pidfd_open(guest_of(identity)) for identity in found["ids"]]
+    handles = [
+        os.pidfd_open(of(identity)) for identity in found["ids"] for of in (guest_of, bwrap_of)
+    ]
     return owner, handles, found["heir"]

@@ -218,7 +218,6 @@ async def test_a_sandbox_that_ends_takes_its_connections_with_it(
     assert attempt.bytes_down > 0
 
 
-@pytest.mark.xfail(strict=True, reason="the guest ends a reset connection instead of resetting it")
 async def test_a_transfer_that_breaks_off_is_not_taken_for_whole(backend: SandboxBackend) -> None:
     async def break_off(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"half")

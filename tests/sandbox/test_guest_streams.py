@@ -149,6 +149,16 @@ def test_either_side_can_reset(listening: Listening) -> None:
     assert guest.ask(Kind.PING).fault is None
 
 
+def test_a_reset_after_the_end_takes_nothing_back(listening: Listening) -> None:
+    guest, (inner, stream) = listening.guest, listening.connect()
+    for kind, payload in ((Kind.STREAM, b"refused"), (Kind.STREAM, b""), (Kind.RESET, b"")):
+        guest.send(kind, stream, payload)
+    assert guest.ask(Kind.PING).fault is None
+    inner.sendall(b"too late")
+    assert inner.recv(10) == b"refused"
+    inner.close()
+
+
 def test_a_port_in_use_is_a_failure(listening: Listening) -> None:
     answer = listening.guest.ask(Kind.LISTEN, listening.port.to_bytes(2, "little"))
     assert answer.fault is Fault.SYSTEM

@@ -95,12 +95,12 @@ os._exit(0)
 PROCESSORS = """
 import json, os, sys, time
 end = time.monotonic() + float(sys.argv[1])
-for _ in range(4):
+for _ in range(8):
     if os.fork() == 0:
         while time.monotonic() < end:
             pass
         os._exit(0)
-for _ in range(4):
+for _ in range(8):
     os.wait()
 print(json.dumps(sum(os.times()[:4])))
 """

@@ -211,7 +211,10 @@ void stream_frame(uint8_t kind, uint32_t id, unsigned char *payload, size_t size
         stream = stream->next;
     if (!stream)
         return;
-    if (kind == RESET) {
+    bool all_said = stream->host_ended && buffer_size(&stream->waiting) == 0;
+    if (kind == RESET && all_said) {
+        stream_close(stream); /* the other end may still be reading */
+    } else if (kind == RESET) {
         stream_break(stream);
     } else if (kind == STREAM) {
         take_data(stream, payload, size);
