@@ -184,7 +184,9 @@ bool set_mode(int fd, mode_t mode, int64_t gid) {
     if (join)
         setfsgid((gid_t)gid);
     bool done = fchmod(fd, mode) == 0;
-    if (join)
+    if (join) {
         setfsgid(own_gid);
+        stay_untraceable();
+    }
     return done;
 }

@@ -227,6 +227,9 @@ LOOK = (
 async def test_a_snapshot_holds_files_and_shell(
     begun: ShellEnvironment, run: Run, task: MakeTask
 ) -> None:
+    fingerprint = await begun.fingerprint()
+    await begun.restore(await begun.snapshot())
+    assert await begun.fingerprint() == fingerprint
     for command in STATE:
         assert await run(begun, command) == "[no output]"
     fingerprint, snapshot = await begun.fingerprint(), await begun.snapshot()
