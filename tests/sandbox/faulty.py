@@ -322,7 +322,7 @@ class Generous(WrappedBackend):
             "disk": 4 * spec.disk,
             "inodes": 4 * spec.inodes,
             "open_files": 4 * spec.open_files,
-            "cpus": 4 * spec.cpus,
+            "cpus": 20 * spec.cpus,
         }
         return await super().start(spec.model_copy(update=more))
 

@@ -172,14 +172,19 @@ async def test_unknown_checks_are_named(sound: SandboxBackend) -> None:
         await check_backend(sound, only=["exec.exitcodes"])
 
 
-async def test_nothing_is_left_on_the_host(sound: SandboxBackend) -> None:
-    def traces() -> set[Path]:
-        folders = {Path.home(), Path.cwd(), Path(os.environ.get("TMPDIR", "/tmp"))}
-        return {path for folder in folders for path in folder.glob(".agentgym-check-*")}
+def content(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
 
-    before = traces(), dict(os.environ)
-    await check_backend(sound, only=["isolation.host_files", "exec.host_variables"])
-    assert (traces(), dict(os.environ)) == before
+
+async def test_nothing_is_left_on_the_host(
+    sound: SandboxBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    before = dict(os.environ)
+    report = await check_backend(sound, only=["isolation.host_files", "exec.host_variables"])
+    assert not report.failed, report.listing()
+    assert dict(os.environ) == before
+    assert not content(tmp_path)
     assert not [item for item in await sound.list() if item.alive and item.owner_pid == os.getpid()]
 
 
