@@ -148,7 +148,7 @@ def test_only_groups_of_sandboxes_are_listed(identity: str) -> None:
     assert "something-else" not in found
 
 
-# Only root delegates a part of the hierarchy, of version 2: with version 1 there is no such promise.
+# Only root delegates a part of the hierarchy, and only in version 2 is there such a promise.
 if FOUND is not None and FOUND.version == 2 and os.geteuid() == 0:
 
     def test_a_delegated_part_serves_an_ordinary_user(identity: str) -> None:
