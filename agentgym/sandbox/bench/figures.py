@@ -39,7 +39,9 @@ class Figure(NamedTuple):
         """Return the value that so many percent stay under, at most."""
         if len(self.values) == 1:
             return self.values[0]
-        return quantiles(self.values, n=100, method="inclusive")[percent - 1]
+        between = quantiles(self.values, n=100, method="inclusive")[percent - 1]
+        # Interpolating between equal values may round to the other side of them.
+        return min(max(between, min(self.values)), max(self.values))
 
     def to_json(self) -> dict[str, Any]:
         """Return the figure with its spread and its ratio to the floor."""
