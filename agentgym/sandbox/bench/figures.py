@@ -39,9 +39,7 @@ class Figure(NamedTuple):
         """Return the value that so many percent stay under, at most."""
         if len(self.values) == 1:
             return self.values[0]
-        between = quantiles(self.values, n=100, method="inclusive")[percent - 1]
-        # Interpolating between equal values may round to the other side of them.
-        return min(max(between, min(self.values)), max(self.values))
+        return quantiles(self.values, n=100, method="inclusive")[percent - 1]
 
     def to_json(self) -> dict[str, Any]:
         """Return the figure with its spread and its ratio to the floor."""
