@@ -1,6 +1,6 @@
 """What a domain is: content, tools, a policy, and what people come to ask for."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -10,6 +10,9 @@ from agentgym.types import Json
 from agentgym_tools.base import Base
 from agentgym_tools.state import State
 from agentgym_tools.toolkit import Toolkit
+
+Derived = Callable[[State, str], "Mapping[str, Json] | None"]
+"""Works a record out from the state and an id."""
 
 Side = Literal["assistant", "user"]
 """Whose tools a call is made with."""
@@ -74,7 +77,13 @@ class Domain:
         toolkit: The agent's tools.
         policy: The rules the agent works by, which it reads first.
         user_toolkit: Tools of the user's own side, over the same state.
-        tasks: What people come to ask for, by the task's id.
+        tasks: What people come to ask for, by the task's id, where the data says.
+        consent: Tools of the agent's that the policy allows only after the user agreed.
+        handover: The agent's tool that hands the conversation over to a person, which ends it.
+        derived: What follows from the state, such as whether a line works, by name: a function
+            of the state and an id that returns a record, or None where there is none.
+        unordered: Names of fields that hold lists whose order means nothing.
+        ignored: Fields that are not graded, such as "handovers.summary".
     """
 
     name: str
@@ -83,6 +92,11 @@ class Domain:
     policy: str
     user_toolkit: type[Toolkit] | None = None
     tasks: Mapping[str, DomainTask] = field(default_factory=dict)
+    consent: frozenset[str] = frozenset()
+    handover: str | None = None
+    derived: Mapping[str, Derived] = field(default_factory=dict)
+    unordered: frozenset[str] = frozenset()
+    ignored: frozenset[str] = frozenset()
 
     def open(self, state: State | None = None) -> Desk:
         """Return the toolkits over a state, by default a fresh one; it takes microseconds."""
