@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agentgym.types import Json
 from agentgym_tools.base import Base
-from agentgym_tools.state import State
+from agentgym_tools.state import Record, State
 from agentgym_tools.toolkit import Toolkit
 
 Derived = Callable[[State, str], "Mapping[str, Json] | None"]
@@ -84,6 +84,8 @@ class Domain:
             of the state and an id that returns a record, or None where there is none.
         unordered: Names of fields that hold lists whose order means nothing.
         ignored: Fields that are not graded, such as "handovers.summary".
+        owner: Whose record one is, as the id of a person: a function of the collection and the
+            record; None for what belongs to nobody.
     """
 
     name: str
@@ -97,6 +99,7 @@ class Domain:
     derived: Mapping[str, Derived] = field(default_factory=dict)
     unordered: frozenset[str] = frozenset()
     ignored: frozenset[str] = frozenset()
+    owner: Callable[[str, Record], str | None] | None = None
 
     def open(self, state: State | None = None) -> Desk:
         """Return the toolkits over a state, by default a fresh one; it takes microseconds."""

@@ -44,6 +44,8 @@ class Rules(BaseModel):
         forbidden: Statements that may not hold at the end.
         lookups: What has to have been found out.
         consent: Whether every write needs the user's agreement first.
+        subjects: Ids of the people whose records may be changed; empty where the comparison with
+            the gold says enough.
         handover: Whether the episode has to end by handing over to a person.
         checklist: Statements for a judge about the conversation, used where one is configured.
     """
@@ -55,6 +57,7 @@ class Rules(BaseModel):
     forbidden: tuple[Expect, ...] = ()
     lookups: tuple[Lookup, ...] = ()
     consent: bool = True
+    subjects: tuple[str, ...] = ()
     handover: bool = False
     checklist: tuple[str, ...] = ()
 

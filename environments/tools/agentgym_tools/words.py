@@ -27,7 +27,7 @@ _PATTERNS = {
     "iso": r"\b\d{4}-\d{2}-\d{2}(?!\d)(?:T(?=\d))?",
     "dmy": rf"\b(?P<day1>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month1>{_MONTH})\b\.?{_YEAR}",
     "mdy": rf"\b(?P<month2>{_MONTH})\b\.?\s+(?P<day2>\d{{1,2}})(?![\d:])(?:st|nd|rd|th)?{_YEAR}",
-    "clock": rf"\b(?P<hour>\d{{1,2}}):(?P<minute>\d{{2}})(?::\d{{2}})?(?:{_HALF.format(1)})?",
+    "clock": rf"(?<!\d)(?P<hour>\d{{1,2}}):(?P<minute>\d{{2}})(?::\d{{2}})?(?:{_HALF.format(1)})?",
     "hourly": rf"\b(?P<hour2>\d{{1,2}}){_HALF.format(2)}",
     "number": r"(?<![\w.])(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?!\w)",
     "word": r"[^\W_]+(?:['\-_.#/][^\W_]+)*",

@@ -1,0 +1,84 @@
+"""Tasks checked before they are played: what they name exists, and their user can end."""
+
+from collections.abc import Iterator
+from typing import NoReturn
+
+from agentgym.errors import TaskSetError, UnknownNameError
+from agentgym_tools.case import Case
+from agentgym_tools.domain import Domain
+from agentgym_tools.script import Expect, Wish
+from agentgym_tools.tasks import ToolsPrivate, ToolsTask
+
+
+def check_task(domain: Domain, task: ToolsTask) -> None:
+    """Refuse a task that cannot be played to its end.
+
+    Raises:
+        TaskSetError: It names an unknown tool, collection or thing to be told, or its user
+            waits for something that the gold calls do not lead to.
+    """
+    _check_tools(domain, task)
+    _check_expectations(domain, task)
+    _check_wishes(domain, task)
+
+
+def _check_tools(domain: Domain, task: ToolsTask) -> None:
+    private = task.private
+    calls = list(private.gold)
+    calls += [call for part in private.rules.lookups for call in part.any_of]
+    for deed in private.script.deeds:
+        calls += [deed.call, *([deed.first] if deed.first else [])]
+    sides = {"assistant": domain.toolkit, "user": domain.user_toolkit}
+    for call in calls:
+        toolkit = sides[call.requestor]
+        known = toolkit.declared() if toolkit else {}
+        if call.name not in known:
+            _refuse(task, UnknownNameError(f"tool of the {call.requestor}", call.name, known))
+
+
+def _check_expectations(domain: Domain, task: ToolsTask) -> None:
+    known = (*domain.base.collections, *domain.derived)
+    rules = task.private.rules
+    for part in (*rules.required, *rules.forbidden, *_awaited(task.private)):
+        if part.collection not in known:
+            _refuse(task, UnknownNameError("collection", part.collection, known))
+    for name in rules.free:
+        if name not in known:
+            _refuse(task, UnknownNameError("collection", name, known))
+
+
+def _check_wishes(domain: Domain, task: ToolsTask) -> None:
+    script = task.private.script
+    known = [told.name for told in script.told]
+    after_gold = Case(domain, task.private)
+    after_gold.desk.state.become(after_gold.gold.fork())
+    for number, wish in enumerate(script.chosen(), start=1):
+        for name in wish.told:
+            if name not in known:
+                _refuse(task, UnknownNameError("thing to be told", name, known))
+        if wish.refused and not wish.told:
+            raise TaskSetError(
+                f"Task {task.id!r}: wish {number} is to be refused, but nothing has to be told: "
+                "its user would never end.",
+                remedy="Name in `told` what explains the refusal.",
+            )
+        if not wish.refused and not _comes_true(after_gold, wish):
+            raise TaskSetError(
+                f"Task {task.id!r}: the gold calls do not lead to what wish {number} waits for: "
+                "its user would never end.",
+                remedy="Mend `done` or `gold`.",
+            )
+
+
+def _comes_true(after_gold: Case, wish: Wish) -> bool:
+    return wish.done == "gold" or all(after_gold.holds(part) for part in wish.done)
+
+
+def _awaited(private: ToolsPrivate) -> Iterator[Expect]:
+    for wish in private.script.chosen():
+        if wish.done != "gold":
+            yield from wish.done
+
+
+def _refuse(task: ToolsTask, error: UnknownNameError) -> NoReturn:
+    raise TaskSetError(f"Task {task.id!r}: {error.message}", remedy=error.remedy) from error

@@ -1,0 +1,1 @@
+"""The clinic: bookings, referrals, bills and prescriptions under a policy with refusals."""

@@ -1,0 +1,168 @@
+"""The tools environment: an agent serves a person through tools, by a policy."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, Self
+
+from agentgym.env import ToolEnvironment, digest
+from agentgym.errors import ToolError, UnknownNameError, UsageError
+from agentgym.tools import Tool
+from agentgym.types import Content, Json, Message, Reward
+from agentgym_tools.case import Case
+from agentgym_tools.checking import check_task
+from agentgym_tools.domain import Call
+from agentgym_tools.domains import open_domain
+from agentgym_tools.grading import grade
+from agentgym_tools.tasks import ToolsPrivate, ToolsPublic
+from agentgym_tools.toolkit import DomainTool
+from agentgym_tools.users.base import End, User
+from agentgym_tools.users.scripted import ScriptedUser
+
+RULES = """\
+You serve one person through a conversation and tools, by the policy below.
+
+- A turn is either words to the person or calls of tools. Words beside a call are not passed on.
+- The person ends the conversation when their concern is settled.
+- Do only what the policy allows. Explain what you refuse, with the reason that applies here.
+
+# Policy
+
+{policy}"""
+
+USERS = ("scripted",)
+
+
+class ToolsEnvironment(ToolEnvironment[ToolsPublic, ToolsPrivate]):
+    """People who come to an agent with something to be done.
+
+    A turn that calls tools has the reward components `valid` and `useful`: how many of its calls
+    were carried out, and how many of them the right solution has too.
+
+    Args:
+        user: Who the people are: `scripted` plays the task's script.
+    """
+
+    def __init__(self, *, user: Literal["scripted"] = "scripted") -> None:
+        if user not in USERS:
+            raise UnknownNameError("user", user, USERS)
+        self._case: Case | None = None
+        self._user: User | None = None
+        self._end: End = ""
+        self._checked: dict[str, ToolsPrivate] = {}
+
+    async def setup(self) -> Sequence[Message]:
+        """Open the domain and let the person speak first."""
+        case = self._open()
+        first = await self._person.begin()
+        policy = RULES.format(policy=case.domain.policy.strip())
+        return [Message(role="system", content=policy), Message(role="user", content=first.text)]
+
+    def tools(self) -> Sequence[Tool]:
+        """Return the domain's tools; every call of one is kept."""
+        toolkit = self._active.desk.agent
+        return [KeptTool.of(part, toolkit, self._keep) for part in toolkit.declared().values()]
+
+    async def reply(self, text: str) -> str:
+        """Pass the agent's words on and return the person's."""
+        if not text.strip():
+            raise ToolError("An empty turn. Say something to the person, or call a tool.")
+        self._active.hear(text)
+        answer = await self._person.answer(text)
+        if answer.end:
+            self._end = answer.end
+            self.finish()
+        return answer.text
+
+    async def grade(self) -> Reward:
+        """Grade the case as it stands; see `grading.grade`."""
+        return grade(self._active, self._end, user_fault=self._person.fault)
+
+    async def save(self) -> Any:
+        """Return the case, the person's memory, and how the conversation ended."""
+        return self._active.save(), self._person.save(), self._end
+
+    async def load(self, state: Any) -> None:
+        """Take back what `save` returned, in any object of this class."""
+        case, memory, self._end = state
+        self._open().load(case)
+        self._person.load(memory)
+
+    async def fingerprint(self) -> str:
+        """Hash the state, what was found out and told, and the person's memory."""
+        case = self._active
+        made = [[m.call.name, dict(m.call.arguments), m.error, m.agreed] for m in case.made]
+        state = case.desk.state.fingerprint()
+        return digest(
+            [self.task.id, state, made, sorted(case.told), self._person.save(), self._end]
+        )
+
+    async def close(self) -> None:
+        """Let the person go."""
+        if self._user is not None:
+            await self._user.close()
+
+    @property
+    def _active(self) -> Case:
+        if self._case is None:
+            raise UsageError("There is no episode.", remedy="Call reset first.")
+        return self._case
+
+    @property
+    def _person(self) -> User:
+        if self._user is None:
+            raise UsageError("There is no episode.", remedy="Call reset first.")
+        return self._user
+
+    def _open(self) -> Case:
+        private = self.task.private
+        domain = open_domain(self.task.public.domain, private.folder)
+        if self._checked.get(self.task.id) is not private:
+            check_task(domain, self.task)
+            self._checked[self.task.id] = private
+        self._end = ""
+        self._case = Case(domain, private)
+        self._user = ScriptedUser(self._case, f"{self.task.id}:{self.seed}")
+        return self._case
+
+    def _keep(self, name: str, arguments: Mapping[str, Json], error: bool) -> None:
+        case = self._active
+        call = Call(name=name, arguments=arguments)
+        useful = case.record(call, error=error, agreed=self._person.agreed)
+        self.reward(0.0, valid=float(not error), useful=float(useful))
+        if name == case.domain.handover and not error:
+            self._end = "handover"
+            self.finish()
+
+
+class KeptTool(DomainTool):
+    """A domain's tool whose calls are told to somebody, with the arguments as they were given."""
+
+    _keep: Callable[[str, Mapping[str, Json], bool], None]
+    _given: Mapping[str, Json]
+
+    @classmethod
+    def of(cls, tool: DomainTool, owner: object, keep: Callable[..., None]) -> Self:
+        """Return a tool on a toolkit; the schema is shared.
+
+        Args:
+            tool: The tool.
+            owner: The toolkit.
+            keep: Takes the name, the arguments and whether the call was refused.
+        """
+        kept = object.__new__(cls)
+        vars(kept).update(vars(tool), _owner=owner, _keep=keep)
+        return kept
+
+    def check(self, arguments: Mapping[str, Json]) -> dict[str, Any]:
+        """Validate arguments; see `Toolkit.check`."""
+        self._given = arguments
+        return super().check(arguments)
+
+    async def run(self, arguments: Mapping[str, Any]) -> Content:
+        """Make the call and tell of it."""
+        try:
+            content = await super().run(arguments)
+        except ToolError:
+            self._keep(self.name, self._given, True)
+            raise
+        self._keep(self.name, self._given, False)
+        return content

@@ -1,0 +1,239 @@
+"""The scripted user: a state machine that plays a task's script, without any model.
+
+They tell what they are asked for, do with their own devices what they are asked to do, agree to
+a proposal that names what they want, object to one that does not, and leave when what they came
+for has happened, or when nothing happens any more. Which wording they use is drawn by the
+episode's seed.
+"""
+
+from collections import Counter
+
+from pydantic import Field
+
+from agentgym.env import digest
+from agentgym.errors import ToolError
+from agentgym.types import Frozen, Json
+from agentgym_tools.case import Case
+from agentgym_tools.domain import Call
+from agentgym_tools.script import Deed, Wish, Wordings
+from agentgym_tools.users.base import Reply, User
+from agentgym_tools.words import MOST_WORDS, Tokens, holds_all, holds_any, tokens
+
+PROPOSES = (
+    *("confirm", "proceed", "go ahead", "yes or no", "yes/no", "yes no", "do you agree"),
+    *("shall i", "should i", "may i", "can i go", "would you like me to", "do you want me to"),
+    *("is that correct", "is this correct", "is that right", "is this right", "do you approve"),
+    *("ok with you", "okay with you", "is that ok", "is that okay", "does that work", "your ok"),
+)
+"""Phrases by which an agent asks for the user's agreement."""
+
+AGREED = ("Yes, please go ahead.", "Yes, please do that.", "Yes, that is right, go ahead.")
+UNCLEAR = (
+    "Before I agree: what exactly would you do? Please name every detail.",
+    "I can't say yes to that yet. Tell me all the details of what you would do first.",
+)
+TOO_LONG = (
+    "That is more than I can take in at once. Could you put it briefly?",
+    "Sorry, that was far too long for me. What is it, in short?",
+)
+WAITING = (
+    "I have agreed already, but it has not happened yet. Please do it now.",
+    "I said yes. Nothing has changed on my side yet.",
+)
+AGAIN = ("I am still here for the same thing: {wish}", "That does not help me yet. {wish}")
+GIVES_UP = (
+    "This leads nowhere. I will try another time. Goodbye.",
+    "I don't have more time for this. Goodbye.",
+)
+
+
+class _Memory(Frozen):
+    """What a user remembers.
+
+    Attributes:
+        wish: Which of the script's wishes is the current one.
+        changes: How often they changed their mind about it.
+        agreed: Whether they agreed to a proposal for it.
+        insisted: How often they insisted on it.
+        known: Names of the facts and deeds that were asked for, as often as they were.
+        told: How many of the things to be told had been told at the last turn.
+        details: How many of the further sentences they have said.
+        idle: Turns without progress so far, one after the other.
+        lines: How many wordings were drawn.
+        before: The agent's words of the turn before.
+    """
+
+    wish: int = 0
+    changes: int = 0
+    agreed: bool = False
+    insisted: int = 0
+    known: dict[str, int] = Field(default_factory=dict)
+    told: int = 0
+    details: int = 0
+    idle: int = 0
+    lines: int = 0
+    before: str = ""
+
+
+class ScriptedUser(User):
+    """Plays a script over a case.
+
+    Args:
+        case: What they react to; the script is in its task.
+        seed: Draws the wordings.
+    """
+
+    def __init__(self, case: Case, seed: str) -> None:
+        self._case = case
+        self._script = case.private.script
+        self._seed = seed
+        self._memory = _Memory()
+        self._known: Counter[str] = Counter()
+
+    async def begin(self) -> Reply:
+        """Ask for the first wish."""
+        return Reply(text=self._pick(self._script.opening))
+
+    async def answer(self, text: str) -> Reply:
+        """Answer by the script."""
+        words = tokens(text)
+        if len(words) > MOST_WORDS:
+            return self._idle(self._pick(TOO_LONG))
+        parts = [*self._done(words), *self._asked(words)]
+        news = bool(parts) or len(self._case.told) > self._memory.told
+        self._note(told=len(self._case.told))
+        last = self._moved_on()
+        if last is not None:
+            parts.append(last.text)
+            reply = Reply(text=" ".join(parts), end=last.end)
+        else:
+            reply = self._about_the_wish(words, parts, news=news)
+        self._note(before=text)
+        self.agreed = self._memory.agreed
+        return reply
+
+    def save(self) -> Json:
+        """Return what they remember."""
+        return self._memory.model_copy(update={"known": dict(self._known)}).model_dump()
+
+    def load(self, state: Json) -> None:
+        """Remember what `save` returned."""
+        self._memory = _Memory.model_validate(state)
+        self._known = Counter(self._memory.known)
+        self.agreed = self._memory.agreed
+
+    # Doing and telling.
+
+    def _done(self, words: Tokens) -> list[str]:
+        return [self._do(deed) for deed in self._script.deeds if holds_any(words, deed.asked)]
+
+    def _do(self, deed: Deed) -> str:
+        first = deed.first is not None and not self._known[deed.name]
+        self._known[deed.name] += 1
+        call, says = (deed.first, deed.first_says) if first else (deed.call, deed.says)
+        return self._pick(says).replace("{result}", self._result(call or deed.call))
+
+    def _result(self, call: Call) -> str:
+        try:
+            return self._case.desk.side("user").call(call.name, call.arguments)
+        except ToolError as error:
+            return str(error)
+
+    def _asked(self, words: Tokens) -> list[str]:
+        asked = [fact for fact in self._script.facts if holds_any(words, fact.asked)]
+        new = [fact for fact in asked if not self._known[fact.name]]
+        for fact in asked:
+            self._known[fact.name] += 1
+        return [self._pick(fact.says) for fact in new or asked]
+
+    # Wanting.
+
+    @property
+    def _wish(self) -> Wish:
+        wish = self._script.wishes[self._memory.wish]
+        for _ in range(self._memory.changes):
+            wish = wish.instead or wish
+        return wish
+
+    def _settled(self, wish: Wish) -> bool:
+        told = self._case.told.issuperset(wish.told)
+        if wish.refused:
+            return self._happened(wish) or (told and self._memory.insisted >= len(wish.insists))
+        return told and (self._happened(wish) or not wish.done) and self._proved(wish)
+
+    def _happened(self, wish: Wish) -> bool:
+        if wish.done == "gold":
+            return not self._case.differences()
+        return bool(wish.done) and all(self._case.holds(part) for part in wish.done)
+
+    def _proved(self, wish: Wish) -> bool:
+        """Whether, where nothing has to happen, the agent has at least looked."""
+        return wish.done != "gold" or self._case.looked_up()
+
+    def _moved_on(self) -> Reply | None:
+        """Go on to the next wish where this one is settled; None where it is not."""
+        if not self._settled(self._wish):
+            return None
+        following = self._memory.wish + 1
+        self._note(agreed=False, insisted=0, changes=0, idle=0)
+        if following == len(self._script.wishes):
+            return Reply(text=self._pick(self._script.closing), end="satisfied")
+        self._note(wish=following)
+        return Reply(text=self._pick(self._wish.says))
+
+    def _about_the_wish(self, words: Tokens, parts: list[str], *, news: bool) -> Reply:
+        wish = self._wish
+        if holds_any(words, PROPOSES) and not self._memory.agreed:
+            said, news_here = self._verdict(wish, words)
+            return self._reply([*parts, said], news=news or news_here)
+        if wish.refused and self._case.told.issuperset(wish.told):
+            said = self._pick(wish.insists[self._memory.insisted])
+            self._note(insisted=self._memory.insisted + 1)
+            return self._reply([*parts, said], news=True)
+        if parts:
+            return self._reply(parts, news=news)
+        return self._at_a_loss(wish)
+
+    def _verdict(self, wish: Wish, words: Tokens) -> tuple[str, bool]:
+        """Answer a request for agreement; the second value is whether it leads on."""
+        if wish.instead is not None:
+            self._note(changes=self._memory.changes + 1)
+            return self._pick(wish.instead.says), True
+        for correction in wish.corrections:
+            if holds_any(words, correction.heard):
+                return self._pick(correction.says), False
+        if not holds_all(tokens(self._memory.before) + words, wish.agrees):
+            return self._pick(UNCLEAR), False
+        self._note(agreed=True)
+        return self._pick(AGREED), True
+
+    def _at_a_loss(self, wish: Wish) -> Reply:
+        if self._memory.details < len(self._script.details):
+            said = self._script.details[self._memory.details]
+            self._note(details=self._memory.details + 1)
+            return self._reply([said], news=True)
+        if self._memory.agreed:
+            return self._idle(self._pick(WAITING))
+        return self._idle(self._pick(AGAIN).replace("{wish}", self._pick(wish.says)))
+
+    # Talking.
+
+    def _reply(self, parts: list[str], *, news: bool) -> Reply:
+        if not news:
+            return self._idle(" ".join(parts))
+        self._note(idle=0)
+        return Reply(text=" ".join(parts))
+
+    def _idle(self, text: str) -> Reply:
+        self._note(idle=self._memory.idle + 1)
+        if self._memory.idle >= self._script.patience:
+            return Reply(text=self._pick(GIVES_UP), end="gave_up")
+        return Reply(text=text)
+
+    def _pick(self, wordings: Wordings) -> str:
+        self._note(lines=self._memory.lines + 1)
+        drawn = digest([self._seed, self._memory.lines])
+        return wordings[int(drawn, 16) % len(wordings)]
+
+    def _note(self, **what: object) -> None:
+        self._memory = self._memory.model_copy(update=what)
