@@ -52,9 +52,15 @@ def _leak(observation: Observation, secrets: list[str]) -> str | None:
 
 
 def _secrets(subject: Subject, task: Task[Any, Any]) -> list[str]:
-    """Return the private texts that are not part of the public ones too."""
+    """Return the private texts that are not part of the public ones too.
+
+    A private model names in a class variable `disclosed` the fields whose texts an episode is
+    meant to bring out, such as what a simulated user says.
+    """
     content = task.model_dump(mode="json")
-    public = "\0".join(_texts(content["public"], keys=True))
+    disclosed = getattr(type(task.private), "disclosed", ())
+    shown = {name: content["private"].pop(name, None) for name in disclosed}
+    public = "\0".join(_texts([content["public"], shown], keys=True))
     private = {text.strip() for text in _texts(content["private"], keys=False)}
     if subject.tasks.info.canary:
         private.add(subject.tasks.info.canary)

@@ -75,6 +75,7 @@ class ToolsPrivate(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     unhashed: ClassVar[tuple[str, ...]] = ("folder",)
+    disclosed: ClassVar[tuple[str, ...]] = ("script", "rules")
 
     script: Script
     story: str

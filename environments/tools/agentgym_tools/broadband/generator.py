@@ -32,6 +32,7 @@ _LAST = (
     *("Keller", "Lang", "Lindt", "Marsh", "Mendes", "Novak", "Okafor", "Olsen", "Pereira"),
     *("Quist", "Rahman", "Reyes", "Sato", "Silva", "Tanaka", "Urban", "Varga", "Weber", "Yilmaz"),
 )
+_VISITED = ("plain", "short copper", "changed recently", "bill overdue")
 _STREETS = ("Alder Road", "Birch Street", "Canal Walk", "Dover Street", "Elm Court", "Ferry Lane")
 
 
@@ -54,9 +55,10 @@ def build(seed: int = SEED) -> dict[str, dict[str, dict[str, Any]]]:
     invoices: dict[str, Any] = {}
     for draft in drafts:
         invoices |= draft.invoices
-    slots, visits = _visits(rng, drafts)
+    idle = [draft for draft, part in zip(drafts, plan, strict=True) if part.name in _VISITED]
+    slots, visits = _visits(rng, idle[::2])
     return {
-        "customers": {f"C{draft.line['number']}": draft.customer for draft in drafts},
+        "customers": {draft.line["customer"]: draft.customer for draft in drafts},
         "handovers": {},
         "homes": {draft.customer["home"]: draft.home for draft in drafts},
         "invoices": invoices,
@@ -133,7 +135,7 @@ def _line(rng: Random, number: int, technology: str, plan_id: str, username: str
     )
     password = "".join(rng.choice("abcdefghjkmnpqrstuvwxyz23456789") for _ in range(8))
     return {
-        "number": number,
+        "customer": f"C{number}",
         "technology": technology,
         "plan": plan_id,
         "contract": {
@@ -164,6 +166,7 @@ def _home(rng: Random, line: dict[str, Any]) -> dict[str, Any]:
         devices["desktop"] = wired_device(rng)
     box = {"serial": line["box_serial"], "power": True, "fibre": "plugged"}
     return {
+        "customer": line["customer"],
         "optical_box": box if fibre else None,
         "phone_socket": None if fibre else {"cable": "plugged", "filter": True},
         "router": {
@@ -194,20 +197,19 @@ def _invoices(number: int, plan_id: str) -> dict[str, dict[str, Any]]:
 
 
 def _visits(rng: Random, drafts: list[Draft]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Book visits for some customers with nothing wrong, each for a slot of their area."""
+    """Book a visit for each, in a slot of their area; every second one is soon."""
     slots = catalogue.all_slots()
     visits: dict[str, dict[str, Any]] = {}
-    for number, draft in enumerate(drafts[5::9], 501):
+    for number, draft in enumerate(drafts):
         area = draft.customer["address"]["area"]
         free = [key for key, slot in slots.items() if slot["area"] == area and not slot["visit"]]
-        # Half of them soon, so that it is too late to call the visit off.
-        slot = free[0] if number % 2 else rng.choice(free[1:])
-        visit = f"V{number}"
+        slot = free[0] if number % 2 else rng.choice(free[2:])
+        visit = f"V-{slot}"
         slots[slot]["visit"] = visit
         visits[visit] = {
-            "customer": f"C{draft.line['number']}",
+            "customer": draft.line["customer"],
             "slot": slot,
-            "reason": rng.choice(["second socket wanted", "move the socket", "check the wiring"]),
+            "reason": rng.choice(["installation", "home wiring"]),
             "fee": 49.0,
             "status": "booked",
         }

@@ -281,7 +281,7 @@ class ClinicTools(ClinicLookups):
         return self.record("invoices", invoice.id)
 
     def _new_id(self, collection: str) -> str:
-        """Return the id after the highest there ever was in the base, and any made since."""
+        """Return the id after the highest there is."""
         letter, first = _FIRST_NUMBERS[collection]
         numbers = [int(key[1:]) for key, _ in self.state.items(collection)]
         return f"{letter}{max(numbers, default=first - 1) + 1}"

@@ -18,12 +18,13 @@ from pydantic import BaseModel, ValidationError
 from agentgym.errors import TaskSetError, UnknownNameError, UsageError
 from agentgym_tools.base import Base
 from agentgym_tools.domain import Domain
+from agentgym_tools.state import Record
 from agentgym_tools.tau2.airline import AirlineTools
 from agentgym_tools.tau2.airline_records import AirlineContent
 from agentgym_tools.tau2.retail import RetailTools
 from agentgym_tools.tau2.retail_records import RetailContent
 from agentgym_tools.tau2.tasks import Tau2Task
-from agentgym_tools.toolkit import Toolkit
+from agentgym_tools.toolkit import Effect, Toolkit
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -34,12 +35,33 @@ CONTENT_FILE = "db.json"
 class _Kind:
     content: type[BaseModel]
     toolkit: type[Toolkit]
+    consent: frozenset[str]
+
+
+# What either policy allows only after the customer's yes.
+_RETAIL_CONSENT = frozenset(
+    name for name, tool in RetailTools.declared().items() if tool.effect is Effect.WRITE
+)
+_AIRLINE_CONSENT = frozenset(
+    {
+        "book_reservation",
+        "cancel_reservation",
+        "update_reservation_baggages",
+        "update_reservation_flights",
+        "update_reservation_passengers",
+    }
+)
+
+
+def _owner(collection: str, record: Record) -> str | None:
+    owner = record.get("user_id")
+    return owner if isinstance(owner, str) else None
 
 
 _KINDS: Mapping[str, _Kind] = MappingProxyType(
     {
-        "retail": _Kind(RetailContent, RetailTools),
-        "airline": _Kind(AirlineContent, AirlineTools),
+        "retail": _Kind(RetailContent, RetailTools, _RETAIL_CONSENT),
+        "airline": _Kind(AirlineContent, AirlineTools, _AIRLINE_CONSENT),
     }
 )
 
@@ -92,6 +114,9 @@ def load_domain(path: Path, name: str | None = None) -> Domain:
         base=_base(folder / CONTENT_FILE, name),
         toolkit=kind.toolkit,
         policy=_read(folder / "policy.md"),
+        consent=kind.consent,
+        handover="transfer_to_human_agents",
+        owner=_owner,
         tasks=MappingProxyType(tasks),
     )
 

@@ -24,8 +24,29 @@ DEPARTMENTS = tuple(
     )
 )
 
-_NOTHING = "Nothing to prepare."
-_CARD = "Bring your vaccination card."
+_PREPARATION = {
+    "gp-checkup": "Eat nothing for 8 hours before.",
+    "gp-vaccination": "Bring your vaccination card.",
+    "gp-blood-test": "Eat nothing for 10 hours before.",
+    "child-checkup": "Bring the child health booklet.",
+    "child-vaccination": "Bring your vaccination card.",
+    "skin-consultation": "Come without make-up or nail polish.",
+    "mole-check": "Wear clothes that are easy to take off.",
+    "acne-review": "Bring the products you use.",
+    "heart-consultation": "Bring a list of your medicines.",
+    "ecg": "No body lotion on the day.",
+    "pressure-monitor": "Wear a short-sleeved top.",
+    "joint-consultation": "Bring earlier X-ray pictures.",
+    "sports-injury": "Bring shorts.",
+    "joint-injection": "Do not drive for 6 hours after.",
+    "physio-first": "Bring a towel.",
+    "physio-session": "Bring a towel.",
+    "posture-training": "Wear sports clothes.",
+    "eye-test": "Bring your glasses.",
+    "pressure-screening": "Leave contact lenses out for 24 hours before.",
+    "retina-exam": "Do not drive for 4 hours after.",
+    "migraine-clinic": "Bring your headache diary.",
+}
 
 SERVICES = tuple(
     Service(
@@ -37,35 +58,35 @@ SERVICES = tuple(
         referral=referral,
         min_age=low,
         max_age=high,
-        preparation=preparation,
+        preparation=_PREPARATION.get(key, "Nothing to prepare."),
     )
-    for key, name, department, fee, late_fee, referral, low, high, preparation in (
-        ("gp-consultation", "GP consultation", "general", 45, 20, False, 16, None, _NOTHING),
-        ("gp-checkup", "Annual check-up", "general", 72, 30, False, 16, None, "Eat nothing for 8 hours before."),
-        ("gp-vaccination", "Vaccination", "general", 28, 12, False, 16, None, _CARD),
-        ("gp-blood-test", "Blood test", "general", 36, 15, False, 16, None, "Eat nothing for 10 hours before."),
-        ("child-consultation", "Child consultation", "paediatrics", 40, 18, False, None, 15, _NOTHING),
-        ("child-checkup", "Child check-up", "paediatrics", 58, 24, False, None, 15, "Bring the child health booklet."),
-        ("child-vaccination", "Child vaccination", "paediatrics", 26, 11, False, None, 15, _CARD),
-        ("skin-consultation", "Skin consultation", "dermatology", 84, 35, True, 16, None, "Come without make-up or nail polish."),
-        ("mole-check", "Mole check", "dermatology", 95, 40, True, 16, None, "Wear clothes that are easy to take off."),
-        ("acne-review", "Acne review", "dermatology", 62, 25, False, 12, None, "Bring the products you use."),
-        ("heart-consultation", "Heart consultation", "cardiology", 125, 50, True, 16, None, "Bring a list of your medicines."),
-        ("ecg", "Electrocardiogram", "cardiology", 88, 38, True, 16, None, "No body lotion on the day."),
-        ("pressure-monitor", "Blood pressure monitor fitting", "cardiology", 54, 22, False, 18, None, "Wear a short-sleeved top."),
-        ("joint-consultation", "Joint consultation", "orthopaedics", 112, 45, True, 16, None, "Bring earlier X-ray pictures."),
-        ("sports-injury", "Sports injury clinic", "orthopaedics", 98, 42, False, 14, None, "Bring shorts."),
-        ("joint-injection", "Joint injection", "orthopaedics", 134, 55, True, 18, None, "Do not drive for 6 hours after."),
-        ("physio-first", "First physiotherapy visit", "physiotherapy", 66, 28, True, 14, None, "Bring a towel."),
-        ("physio-session", "Physiotherapy session", "physiotherapy", 52, 21, True, 14, None, "Bring a towel."),
-        ("posture-training", "Posture training", "physiotherapy", 34, 14, False, 16, None, "Wear sports clothes."),
-        ("eye-test", "Eye test", "eye-care", 48, 19, False, 6, None, "Bring your glasses."),
-        ("pressure-screening", "Eye pressure screening", "eye-care", 76, 32, False, 40, None, "Leave contact lenses out for 24 hours before."),
-        ("retina-exam", "Retina examination", "eye-care", 92, 39, True, 18, None, "Do not drive for 4 hours after."),
-        ("nerve-consultation", "Nerve consultation", "neurology", 138, 60, True, 16, None, _NOTHING),
-        ("migraine-clinic", "Migraine clinic", "neurology", 94, 41, True, 16, None, "Bring your headache diary."),
+    for key, name, department, fee, late_fee, referral, low, high in (
+        ("gp-consultation", "GP consultation", "general", 45, 20, False, 16, None),
+        ("gp-checkup", "Annual check-up", "general", 72, 30, False, 16, None),
+        ("gp-vaccination", "Vaccination", "general", 28, 12, False, 16, None),
+        ("gp-blood-test", "Blood test", "general", 36, 15, False, 16, None),
+        ("child-consultation", "Child consultation", "paediatrics", 40, 18, False, None, 15),
+        ("child-checkup", "Child check-up", "paediatrics", 58, 24, False, None, 15),
+        ("child-vaccination", "Child vaccination", "paediatrics", 26, 11, False, None, 15),
+        ("skin-consultation", "Skin consultation", "dermatology", 84, 35, True, 16, None),
+        ("mole-check", "Mole check", "dermatology", 95, 40, True, 16, None),
+        ("acne-review", "Acne review", "dermatology", 62, 25, False, 12, None),
+        ("heart-consultation", "Heart consultation", "cardiology", 125, 50, True, 16, None),
+        ("ecg", "Electrocardiogram", "cardiology", 88, 38, True, 16, None),
+        ("pressure-monitor", "Blood pressure monitor fitting", "cardiology", 54, 22, False, 18, None),
+        ("joint-consultation", "Joint consultation", "orthopaedics", 112, 45, True, 16, None),
+        ("sports-injury", "Sports injury clinic", "orthopaedics", 98, 42, False, 14, None),
+        ("joint-injection", "Joint injection", "orthopaedics", 134, 55, True, 18, None),
+        ("physio-first", "First physiotherapy visit", "physiotherapy", 66, 28, True, 14, None),
+        ("physio-session", "Physiotherapy session", "physiotherapy", 52, 21, True, 14, None),
+        ("posture-training", "Posture training", "physiotherapy", 34, 14, False, 16, None),
+        ("eye-test", "Eye test", "eye-care", 48, 19, False, 6, None),
+        ("pressure-screening", "Eye pressure screening", "eye-care", 76, 32, False, 40, None),
+        ("retina-exam", "Retina examination", "eye-care", 92, 39, True, 18, None),
+        ("nerve-consultation", "Nerve consultation", "neurology", 138, 60, True, 16, None),
+        ("migraine-clinic", "Migraine clinic", "neurology", 94, 41, True, 16, None),
     )
-)  # fmt: skip
+)
 
 STAFF = {
     "general": 6,

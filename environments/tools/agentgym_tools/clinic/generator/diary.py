@@ -109,7 +109,7 @@ class Diary:
     def _open_slots(self) -> None:
         for practitioner in self.staff:
             days = self.rng.choice(
-                list(combinations(range(5), 3)) + [(0, 1, 2, 3, 4), (0, 2, 3, 4)]
+                [*combinations(range(5), 3), (0, 1, 2, 3, 4), (0, 2, 3, 4)]
             )
             for start in self._starts(practitioner, days):
                 number = 30001 + len(self.slots)

@@ -37,7 +37,7 @@ def practitioners(rng: Random) -> list[Practitioner]:
         for place in range(count):
             offered = services if place == 0 else sorted(rng.sample(services, 2))
             number = len(found)
-            leave = ()
+            leave: tuple[Leave, ...] = ()
             if place == 1 and rng.random() < 0.6:
                 first = plus_days("2026-03-09", 7 * rng.randrange(2))
                 leave = (Leave(first=first, last=plus_days(first, rng.choice((4, 11)))),)
@@ -82,7 +82,9 @@ class _Crowd:
         """Add one to two adults and their children."""
         rng = self.rng
         family = rng.choice(LAST_NAMES)
-        postcode = f"QS{rng.randrange(1, 10)} {rng.randrange(1, 10)}{rng.choice('ABDEFGHJ')}{rng.choice('LNPQRSTU')}"
+        area, house = rng.randrange(1, 10), rng.randrange(1, 10)
+        street = rng.choice("ABDEFGHJ") + rng.choice("LNPQRSTU")
+        postcode = f"QS{area} {house}{street}"
         parents = rng.random() < 0.4
         adults = [
             self._adult(family, postcode, parents=parents) for _ in range(rng.choice((1, 1, 2)))

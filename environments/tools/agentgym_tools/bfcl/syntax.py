@@ -1,0 +1,121 @@
+"""BFCL's call syntax, `[f(a=1), g(b='x')]`, read with `ast`: nothing is ever evaluated."""
+
+import ast
+import math
+import re
+
+from agentgym.errors import ToolError
+from agentgym.types import Json, ToolCall
+
+LONGEST = 50_000
+"""Characters of a text that is read as calls; no call of the benchmark comes near it."""
+
+DEEPEST = 40
+"""Brackets or signs inside each other: the parser's own recursion stays far from its limit."""
+
+_LIKELY = re.compile(r"\s*\[?\s*[A-Za-z_][\w.]*\s*\(")
+_RUN_OF_SIGNS = re.compile(r"(?:[-+~]\s*){%d}|(?:\bnot\s+){%d}" % (DEEPEST, DEEPEST))
+
+
+def parse_calls(text: str) -> tuple[ToolCall, ...]:
+    """Read a model's words as calls.
+
+    Returns:
+        The calls; none where the words are not calls but words.
+
+    Raises:
+        ToolError: They are calls, but ones that cannot be made: with something other than
+            literals and named arguments, or nested too deep, or too long.
+    """
+    likely = _LIKELY.match(text) is not None
+    stripped = text.strip()
+    if len(stripped) > LONGEST or _nested(stripped):
+        if likely:
+            raise ToolError("These calls are too long or nested too deep.")
+        return ()
+    try:
+        body = ast.parse(stripped, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        if likely and stripped.startswith("[") and stripped.endswith("]"):
+            raise ToolError("These are not calls: write [name(argument=value), ...].") from None
+        return ()
+    parts = body.elts if isinstance(body, ast.List) else [body]
+    if not any(isinstance(part, ast.Call) for part in parts):
+        return ()
+    return tuple(_call(part) for part in parts)
+
+
+def parse_gold(source: str, parameters: dict[str, tuple[str, ...]]) -> ToolCall:
+    """Read one call of the benchmark's answers, which may have arguments by position.
+
+    Args:
+        source: Such as "sort('a.txt')".
+        parameters: The names of each function's parameters, in order.
+
+    Raises:
+        ToolError: It is not a call with literal arguments.
+    """
+    call = ast.parse(source, mode="eval").body
+    if not isinstance(call, ast.Call):
+        raise ToolError(f"{source!r} is not a call.")
+    name = _name(call)
+    named = zip(parameters[name], call.args, strict=False)
+    by_position = {parameter: _literal(value) for parameter, value in named}
+    return ToolCall(name=name, arguments={**by_position, **_keywords(call)})
+
+
+def _call(node: ast.expr) -> ToolCall:
+    if not isinstance(node, ast.Call):
+        raise ToolError("A list of calls holds calls only.")
+    if node.args:
+        raise ToolError(f"{_name(node)}: give every argument by its name.")
+    return ToolCall(name=_name(node), arguments=_keywords(node))
+
+
+def _name(call: ast.Call) -> str:
+    if not isinstance(call.func, ast.Name):
+        raise ToolError("A function is called by its plain name.")
+    return call.func.id
+
+
+def _keywords(call: ast.Call) -> dict[str, Json]:
+    found: dict[str, Json] = {}
+    for keyword in call.keywords:
+        if keyword.arg is None:
+            raise ToolError(f"{_name(call)}: give every argument by its name.")
+        found[keyword.arg] = _literal(keyword.value)
+    return found
+
+
+def _literal(node: ast.expr) -> Json:
+    """Return a literal as JSON; a tuple is a list."""
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        raise ToolError("Arguments are literals: no names, calls or operators.") from None
+    return _json(value)
+
+
+def _json(value: object) -> Json:
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float() if math.isfinite(value):
+            return value
+        case list() | tuple():
+            return [_json(part) for part in value]
+        case dict() if all(isinstance(key, str) for key in value):
+            return {key: _json(part) for key, part in value.items()}
+    raise ToolError("Arguments are texts, finite numbers, true, false, none, lists and dicts.")
+
+
+def _nested(text: str) -> bool:
+    """Whether brackets, wherever they stand, or signs nest deeper than `DEEPEST`."""
+    depth = deepest = 0
+    for character in text:
+        if character in "([{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif character in ")]}":
+            depth = max(0, depth - 1)
+    return deepest > DEEPEST or _RUN_OF_SIGNS.search(text) is not None
