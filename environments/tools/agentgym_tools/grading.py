@@ -90,9 +90,12 @@ def _subject(case: Case, end: End) -> Finding:
 
 
 def _handover(case: Case, end: End) -> Finding:
-    wanted = case.private.rules.handover
-    words = "should have been handed over" if wanted else "was handed over for no reason"
-    return Finding(float((end == "handover") == wanted), f"the conversation {words}")
+    wanted, handed_over = case.private.rules.handover, end == "handover"
+    if wanted == "must" and not handed_over:
+        return Finding(0.0, "the conversation should have been handed over")
+    if wanted == "never" and handed_over:
+        return Finding(0.0, "the conversation was handed over for no reason")
+    return Finding(1.0)
 
 
 def _ended(case: Case, end: End) -> Finding:

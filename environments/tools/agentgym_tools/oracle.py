@@ -43,19 +43,19 @@ def _serve(script: Script, wish: Wish, consent: frozenset[str], handover: str | 
             agreed = True
             yield Action(text=f"{_named(wish.agrees)} Shall I go ahead? Please answer yes or no.")
         yield _made(call)
-    yield from _tell(script, wish)
+    yield from _tell(script, wish, handover=bool(last))
     for call in last:
         yield _made(call)
 
 
-def _tell(script: Script, wish: Wish) -> Turns:
+def _tell(script: Script, wish: Wish, *, handover: bool) -> Turns:
     told = {part.name: part for part in script.told}
     for name in wish.told:
         yield Action(text=_named(told[name].parts))
     insists: Sequence[object] = wish.insists if wish.refused else ()
     for _ in insists:
         yield Action(text="I understand, but the answer stays the same.")
-    if not wish.told:
+    if not wish.told and not handover:
         yield Action(text="That is done.")
 
 

@@ -1,7 +1,7 @@
 """The typed parts of a task: what a person comes to ask an agent for."""
 
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -46,7 +46,7 @@ class Rules(BaseModel):
         consent: Whether every write needs the user's agreement first.
         subjects: Ids of the people whose records may be changed; empty where the comparison with
             the gold says enough.
-        handover: Whether the episode has to end by handing over to a person.
+        handover: Whether the episode has to end by handing over to a person, or may.
         checklist: Statements for a judge about the conversation, used where one is configured.
     """
 
@@ -58,7 +58,7 @@ class Rules(BaseModel):
     lookups: tuple[Lookup, ...] = ()
     consent: bool = True
     subjects: tuple[str, ...] = ()
-    handover: bool = False
+    handover: Literal["never", "may", "must"] = "never"
     checklist: tuple[str, ...] = ()
 
 

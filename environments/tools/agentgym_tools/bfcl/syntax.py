@@ -13,7 +13,7 @@ LONGEST = 50_000
 DEEPEST = 40
 """Brackets or signs inside each other: the parser's own recursion stays far from its limit."""
 
-_LIKELY = re.compile(r"\s*\[?\s*[A-Za-z_][\w.]*\s*\(")
+_LIKELY = re.compile(r"\[\s*[A-Za-z_][\w.]*\(.*\]|[A-Za-z_][\w.]*\(.*\)", re.DOTALL)
 _RUN_OF_SIGNS = re.compile(r"(?:[-+~]\s*){%d}|(?:\bnot\s+){%d}" % (DEEPEST, DEEPEST))
 
 
@@ -24,11 +24,11 @@ def parse_calls(text: str) -> tuple[ToolCall, ...]:
         The calls; none where the words are not calls but words.
 
     Raises:
-        ToolError: They are calls, but ones that cannot be made: with something other than
-            literals and named arguments, or nested too deep, or too long.
+        ToolError: They are meant as calls, but cannot be read as such, or have something other
+            than literals and named arguments, or are nested too deep, or too long.
     """
-    likely = _LIKELY.match(text) is not None
     stripped = text.strip()
+    likely = _LIKELY.fullmatch(stripped) is not None
     if len(stripped) > LONGEST or _nested(stripped):
         if likely:
             raise ToolError("These calls are too long or nested too deep.")
@@ -36,7 +36,7 @@ def parse_calls(text: str) -> tuple[ToolCall, ...]:
     try:
         body = ast.parse(stripped, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        if likely and stripped.startswith("[") and stripped.endswith("]"):
+        if likely:
             raise ToolError("These are not calls: write [name(argument=value), ...].") from None
         return ()
     parts = body.elts if isinstance(body, ast.List) else [body]
@@ -83,6 +83,8 @@ def _keywords(call: ast.Call) -> dict[str, Json]:
     for keyword in call.keywords:
         if keyword.arg is None:
             raise ToolError(f"{_name(call)}: give every argument by its name.")
+        if keyword.arg in found:
+            raise ToolError(f"{_name(call)}: {keyword.arg} is given twice.")
         found[keyword.arg] = _literal(keyword.value)
     return found
 

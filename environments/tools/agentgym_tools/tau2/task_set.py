@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Literal
 
 from agentgym.errors import UsageError
 from agentgym.tasks import TaskSet, TaskSetInfo
@@ -70,7 +71,7 @@ def _rules(domain: Domain, task: Tau2Task, gold: list[Call]) -> Rules:
     return Rules(
         lookups=() if changes else _lookups(domain, gold),
         subjects=tuple(sorted(_owners(domain, changes))),
-        handover=any(call.name == domain.handover for call in gold),
+        handover=_handover(domain, gold, changed=bool(changes)),
         checklist=task.evaluation_criteria.nl_assertions,
     )
 
@@ -85,6 +86,15 @@ def _lookups(domain: Domain, gold: list[Call]) -> tuple[Lookup, ...]:
     ]
     telling = [call for call in reads if call.name not in _LOOKS_PEOPLE_UP] or reads
     return (Lookup(any_of=tuple(telling)),) if telling else ()
+
+
+def _handover(
+    domain: Domain, gold: list[Call], *, changed: bool
+) -> Literal["never", "may", "must"]:
+    """Say whether the agent hands over: it may, not must, where the gold does its work first."""
+    if all(call.name != domain.handover for call in gold):
+        return "never"
+    return "may" if changed else "must"
 
 
 def _owners(domain: Domain, changes: Mapping[str, Mapping[str, object]]) -> set[str]:
@@ -103,6 +113,6 @@ def unsound(task: Tau2Task, rules: Rules) -> str | None:
     changes = any(rules.subjects)
     if changes or rules.lookups or task.evaluation_criteria.communicate_info:
         return None
-    if rules.handover:
+    if rules.handover == "must":
         return "its gold only hands over, so handing over at once scores"
     return "its gold changes, looks up and tells nothing, so ending at once scores"

@@ -36,6 +36,7 @@ TOO_LONG = (
     "That is more than I can take in at once. Could you put it briefly?",
     "Sorry, that was far too long for me. What is it, in short?",
 )
+LISTENS = ("I see. What else is there?", "Understood. And the rest?", "All right. Please go on.")
 WAITING = (
     "I have agreed already, but it has not happened yet. Please do it now.",
     "I said yes. Nothing has changed on my side yet.",
@@ -156,6 +157,9 @@ class ScriptedUser(User):
         return wish
 
     def _settled(self, wish: Wish) -> bool:
+        last = self._memory.wish + 1 == len(self._script.wishes)
+        if last and self._case.private.rules.handover == "must":
+            return False  # only the handover settles it
         told = self._case.told.issuperset(wish.told)
         if wish.refused:
             return self._happened(wish) or (told and self._memory.insisted >= len(wish.insists))
@@ -192,7 +196,7 @@ class ScriptedUser(User):
             return self._reply([*parts, said], news=True)
         if parts:
             return self._reply(parts, news=news)
-        return self._at_a_loss(wish)
+        return self._reply([self._pick(LISTENS)], news=True) if news else self._at_a_loss(wish)
 
     def _verdict(self, wish: Wish, words: Tokens) -> tuple[str, bool]:
         """Answer a request for agreement; the second value is whether it leads on."""
