@@ -9,10 +9,11 @@ from agentgym.tools import Tool
 from agentgym.types import Content, Json, Message, Reward
 from agentgym_tools.case import Case
 from agentgym_tools.checking import check_task
-from agentgym_tools.domain import Call
+from agentgym_tools.domain import Call, Domain
 from agentgym_tools.domains import open_domain
 from agentgym_tools.grading import grade
 from agentgym_tools.tasks import ToolsPrivate, ToolsPublic
+from agentgym_tools.tau2.reward import grade as tau2_grade
 from agentgym_tools.toolkit import DomainTool
 from agentgym_tools.users.base import End, User
 from agentgym_tools.users.scripted import ScriptedUser
@@ -29,6 +30,7 @@ You serve one person through a conversation and tools, by the policy below.
 {policy}"""
 
 USERS = ("scripted",)
+GRADINGS = ("agentgym", "tau2")
 
 
 class ToolsEnvironment(ToolEnvironment[ToolsPublic, ToolsPrivate]):
@@ -39,11 +41,20 @@ class ToolsEnvironment(ToolEnvironment[ToolsPublic, ToolsPrivate]):
 
     Args:
         user: Who the people are: `scripted` plays the task's script.
+        grading: `agentgym`, or `tau2` for the reward of the benchmark that a task comes from.
     """
 
-    def __init__(self, *, user: Literal["scripted"] = "scripted") -> None:
+    def __init__(
+        self,
+        *,
+        user: Literal["scripted"] = "scripted",
+        grading: Literal["agentgym", "tau2"] = "agentgym",
+    ) -> None:
         if user not in USERS:
             raise UnknownNameError("user", user, USERS)
+        if grading not in GRADINGS:
+            raise UnknownNameError("grading", grading, GRADINGS)
+        self._grading = grading
         self._case: Case | None = None
         self._user: User | None = None
         self._end: End = ""
@@ -73,7 +84,9 @@ class ToolsEnvironment(ToolEnvironment[ToolsPublic, ToolsPrivate]):
         return answer.text
 
     async def grade(self) -> Reward:
-        """Grade the case as it stands; see `grading.grade`."""
+        """Grade the case as it stands; see `grading.grade` and `tau2.reward.grade`."""
+        if self._grading == "tau2":
+            return tau2_grade(self._active, self._end)
         return grade(self._active, self._end, user_fault=self._person.fault)
 
     async def save(self) -> Any:
@@ -116,12 +129,20 @@ class ToolsEnvironment(ToolEnvironment[ToolsPublic, ToolsPrivate]):
         private = self.task.private
         domain = open_domain(self.task.public.domain, private.folder)
         if self._checked.get(self.task.id) is not private:
-            check_task(domain, self.task)
+            self._refuse_unplayable(domain)
             self._checked[self.task.id] = private
         self._end = ""
         self._case = Case(domain, private)
         self._user = ScriptedUser(self._case, f"{self.task.id}:{self.seed}")
         return self._case
+
+    def _refuse_unplayable(self, domain: Domain) -> None:
+        check_task(domain, self.task)
+        if self._grading == "tau2" and not self.task.private.foreign:
+            raise UsageError(
+                f"Task {self.task.id!r} is not one of tau2-bench.",
+                remedy="Leave grading=tau2 out, or name a folder of its tasks with --tasks.",
+            )
 
     def _keep(self, name: str, arguments: Mapping[str, Json], error: bool) -> None:
         case = self._active
