@@ -36,6 +36,8 @@ class EnvSpec(Frozen):
             `oracle(task, observation)` yields actions and is sent observations.
         tasks_root: The folder of its task sets; None for `tasks/<name>` of the shipped content.
         default_tasks: The set played where none is named.
+        made_tasks: Sets that code makes, such as from an installed package's data, by name:
+            "module:function" of a function without arguments that returns a task set.
         layouts: "module:function" that reads a foreign folder: `layouts(path)` returns a task
             set, or None where it does not know the layout.
         capabilities: Optional parts of the protocol it has.
@@ -49,6 +51,7 @@ class EnvSpec(Frozen):
     oracle: str | None = None
     tasks_root: Path | None = None
     default_tasks: str = "core"
+    made_tasks: dict[str, str] = Field(default_factory=dict)
     layouts: str | None = None
     capabilities: frozenset[Capability] = frozenset()
     max_turns: int = Field(default=30, ge=1)
@@ -76,6 +79,10 @@ class EnvSpec(Frozen):
         except UsageError:  # an environment without sets of its own plays files
             return {}
         return {path.parent.name: path.parent for path in sorted(root.glob("*/taskset.toml"))}
+
+    def task_set_names(self) -> list[str]:
+        """Return the names of its task sets, of those in folders and those made in code."""
+        return [*self.task_set_paths(), *self.made_tasks]
 
 
 class Broken(NamedTuple):

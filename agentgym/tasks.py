@@ -69,6 +69,15 @@ class TaskSet:
         """Content hash of the whole set, whatever its order."""
         return digest(sorted([task.id, task.split, task_hash(task)] for task in self.tasks))
 
+    @property
+    def unsound(self) -> dict[str, str]:
+        """Why tasks are not sound, by id: those with flags, and those tagged "unsound".
+
+        The latter are played all the same, so that results compare with published ones.
+        """
+        why = {task.id: ", ".join(task.flags) or task.tags.get("unsound", "") for task in self}
+        return {task_id: reason for task_id, reason in why.items() if reason}
+
     def select(
         self,
         *,
@@ -141,14 +150,17 @@ def load_tasks(env_spec: EnvSpec, source: str | None = None) -> TaskSet:
     source = source or env_spec.default_tasks
     if source in named:
         return read_task_set(named[source], task_type, source)
+    if source in env_spec.made_tasks:
+        return _make_task_set(env_spec, source)
     path = Path(source)
     if not path.exists():
+        known = env_spec.task_set_names()
         if "/" in source or path.suffix:
             raise UsageError(
                 f"There is no task file or folder {source!r}.",
-                remedy=f"Check the path, or name a set: {', '.join(named) or 'none is shipped'}.",
+                remedy=f"Check the path, or name a set: {', '.join(known) or 'none is shipped'}.",
             )
-        raise UnknownNameError(f"task set of {env_spec.name!r}", source, named)
+        raise UnknownNameError(f"task set of {env_spec.name!r}", source, known)
     found = _read_path(env_spec, path.resolve(), task_type)
     if found.info.environment not in ("", env_spec.name):
         raise TaskSetError(
@@ -157,6 +169,13 @@ def load_tasks(env_spec: EnvSpec, source: str | None = None) -> TaskSet:
             remedy="Name a set of this environment.",
         )
     return found
+
+
+def _make_task_set(env_spec: EnvSpec, name: str) -> TaskSet:
+    make: Callable[[], TaskSet] = resolve(env_spec.made_tasks[name])
+    made = make()
+    _check_disjoint(made.tasks, f"{env_spec.name}:{name}")
+    return made
 
 
 def _read_path(env_spec: EnvSpec, path: Path, task_type: type[Task[Any, Any]]) -> TaskSet:
@@ -254,13 +273,13 @@ def first_problem(error: ValidationError) -> str:
     return f"{field}: {problems[0]['msg']}{more}."
 
 
-def _check_disjoint(tasks: Iterable[Task[Any, Any]], path: Path) -> None:
+def _check_disjoint(tasks: Iterable[Task[Any, Any]], where: Path | str) -> None:
     owner: dict[str, Task[Any, Any]] = {}
     for task in tasks:
         first = owner.setdefault(task_hash(task), task)
         if first is not task:
             raise TaskSetError(
-                f"{path}: {task.id!r} ({task.split}) has the content of {first.id!r} "
+                f"{where}: {task.id!r} ({task.split}) has the content of {first.id!r} "
                 f"({first.split}).",
                 remedy="Every task is in one split, once.",
             )

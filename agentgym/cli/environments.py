@@ -10,7 +10,7 @@ import typer
 from agentgym.cli.options import EnvArgs, SandboxOption, environment_options
 from agentgym.cli.output import JsonFlag, print_facts, print_json, print_table, print_text
 from agentgym.registry import EnvSpec, registered, spec
-from agentgym.tasks import load_tasks, read_task_set
+from agentgym.tasks import load_tasks
 from agentgym.types import Json
 
 EnvName = Annotated[str, typer.Argument(metavar="ENV", help="An environment, such as sql.")]
@@ -28,7 +28,7 @@ def list_environments(as_json: JsonFlag = False) -> None:
         )
         return
     rows = [
-        (item.id, ", ".join(item.task_set_paths()), item.description) for item in specs.values()
+        (item.id, ", ".join(item.task_set_names()), item.description) for item in specs.values()
     ]
     print_table(("environment", "task sets", "what it is"), rows)
     for item in broken:
@@ -47,8 +47,8 @@ def info(env: EnvName, as_json: JsonFlag = False) -> None:
         for name, tool in getattr(environment_type, "declared_tools", dict)().items()
     }
     sets: list[dict[str, Json]] = []
-    for name, path in found.task_set_paths().items():
-        tasks = read_task_set(path, environment_type.task_type, name)
+    for name in found.task_set_names():
+        tasks = load_tasks(found, name)
         splits = dict(Counter(task.split for task in tasks))
         sets.append({"name": name, "tasks": len(tasks), "splits": splits, "hash": tasks.hash})
     facts["task_sets"] = sets
@@ -89,6 +89,9 @@ def check(
     else:
         rows = [(item.status, item.name, item.detail) for item in report.results]
         print_table(("result", "check", "detail"), rows)
+        if report.unsound:
+            print_text(f"\n{len(report.unsound)} tasks are not sound")
+            print_table(("task", "why"), list(report.unsound.items()))
     if not report.passed:
         raise typer.Exit(1)
 
@@ -121,7 +124,7 @@ def _facts(found: EnvSpec) -> dict[str, Json]:
         "capabilities": sorted(found.capabilities),
         "max_turns": found.max_turns,
         "oracle": found.oracle is not None,
-        "task_sets": list(found.task_set_paths()),
+        "task_sets": found.task_set_names(),
         "default_tasks": found.default_tasks,
     }
 

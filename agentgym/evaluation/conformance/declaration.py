@@ -11,7 +11,7 @@ from agentgym.errors import AgentgymError
 from agentgym.evaluation.conformance.check import Verdict, check, judged, passed, skipped
 from agentgym.evaluation.conformance.subject import Subject
 from agentgym.registry import oracle_of
-from agentgym.tasks import read_task_set
+from agentgym.tasks import load_tasks
 from agentgym.types import ToolSpec
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -29,14 +29,14 @@ async def importable(subject: Subject) -> Verdict:
 async def task_sets(subject: Subject) -> Verdict:
     """Every task set is readable, and the default one is among them."""
     with blame("the import"):
-        task_type = subject.spec.environment_type().task_type
-    named = subject.spec.task_set_paths()
+        subject.spec.environment_type()
+    names = subject.spec.task_set_names()
     problems: list[str | None] = []
-    if subject.spec.default_tasks not in named:
+    if subject.spec.default_tasks not in names:
         problems.append(f"the default set {subject.spec.default_tasks!r} is not there")
-    for name, path in named.items():
+    for name in names:
         try:
-            read_task_set(path, task_type, name)
+            load_tasks(subject.spec, name)
         except AgentgymError as error:
             problems.append(str(error))
     return judged(problems)

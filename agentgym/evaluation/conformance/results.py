@@ -3,6 +3,8 @@
 from collections import Counter
 from typing import Literal
 
+from pydantic import Field
+
 from agentgym.types import Frozen, Json
 
 Status = Literal["passed", "failed", "skipped"]
@@ -31,6 +33,7 @@ class Report(Frozen):
         environment: The versioned id.
         task_set: Where the tasks come from.
         task_ids: The sampled tasks.
+        unsound: Tasks of the set that are not sound, and why; none of them is sampled.
         seed: Chose the sample, and is the episodes' seed.
     """
 
@@ -39,6 +42,7 @@ class Report(Frozen):
     task_ids: tuple[str, ...]
     seed: int
     results: tuple[CheckResult, ...]
+    unsound: dict[str, str] = Field(default_factory=dict)
 
     @property
     def passed(self) -> bool:

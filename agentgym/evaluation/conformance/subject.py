@@ -77,9 +77,10 @@ class Subject:
         self.turns = turns
         self.every_oracle = every_oracle
         self.patience = patience
-        sound = [task for task in tasks if not task.flags]
+        unsound = tasks.unsound
+        sound = [task for task in tasks if task.id not in unsound]
         if not sound:
-            raise UsageError(f"{tasks.source} has no task without flags to try.")
+            raise UsageError(f"{tasks.source} has no sound task to try.")
         rng = random.Random(seed)
         self.sampled: Sequence[Task[Any, Any]] = rng.sample(sound, min(sample, len(sound)))
         self.openings: Sequence[Task[Any, Any]] = rng.sample(sound, min(openings, len(sound)))

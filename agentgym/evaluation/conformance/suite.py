@@ -59,7 +59,7 @@ async def check_environment(
 
     Args:
         spec: The environment, registered or not.
-        tasks: Its tasks; flagged ones are left out.
+        tasks: Its tasks; unsound ones are left out, and listed in the report.
         options: The environment's own options.
         sample: Tasks that episodes are played on, at most.
         seed: Chooses the sample, and is the episodes' seed.
@@ -95,6 +95,7 @@ async def check_environment(
         task_ids=tuple(task.id for task in subject.sampled),
         seed=seed,
         results=tuple(results),
+        unsound=tasks.unsound,
     )
 
 

@@ -174,7 +174,12 @@ class KeptTool(DomainTool):
         return kept
 
     def check(self, arguments: Mapping[str, Json]) -> dict[str, Any]:
-        """Validate arguments; see `Toolkit.check`."""
+        """Validate arguments by the schema first, whatever a toolkit lets pass.
+
+        Raises:
+            ToolError: They do not fit; the message names each argument at fault.
+        """
+        self.convert(arguments)
         self._given = arguments
         return super().check(arguments)
 
