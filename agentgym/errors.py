@@ -137,6 +137,13 @@ class AgentFailedError(OwnCodeError):
     kind = "agent"
 
 
+class AgentLeftError(EpisodeError):
+    """The agent went away in mid-episode, which is then graded as it stands."""
+
+    kind = "agent_left"
+    retryable = False
+
+
 class EnvironmentTimeoutError(EpisodeError):
     """The environment did not answer within its time."""
 
@@ -147,6 +154,12 @@ class EnvironmentLostError(EpisodeError):
     """What the environment runs in (a process, a container, a server) died."""
 
     kind = "environment_lost"
+
+
+class EnvironmentMalformedError(EpisodeError):
+    """What the environment runs in answered, and not in the words agreed on."""
+
+    kind = "environment_malformed"
 
 
 class SandboxUnavailableError(UsageError):

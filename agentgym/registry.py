@@ -24,6 +24,19 @@ GROUP = "agentgym.environments"
 Capability = Literal["fingerprint", "snapshot"]
 
 
+class Baseline(Frozen):
+    """An agent of an environment's own that needs no model, such as a published rule.
+
+    Attributes:
+        play: "module:function" of a generator that yields actions and is sent observations:
+            `play(observation)`, or `play(task, observation)` where it is privileged.
+        privileged: Whether it sees the whole task, private part included.
+    """
+
+    play: str = Field(pattern=r"^[\w.]+:\w+$")
+    privileged: bool = False
+
+
 class EnvSpec(Frozen):
     """What the registry knows of an environment without importing it.
 
@@ -34,6 +47,7 @@ class EnvSpec(Frozen):
         description: One line.
         oracle: "module:function" of a generator that plays a task to full reward:
             `oracle(task, observation)` yields actions and is sent observations.
+        baselines: Further agents of its own, by the name they are asked for.
         tasks_root: The folder of its task sets; None for `tasks/<name>` of the shipped content.
         default_tasks: The set played where none is named.
         made_tasks: Sets that code makes, such as from an installed package's data, by name:
@@ -49,6 +63,7 @@ class EnvSpec(Frozen):
     entry_point: str = Field(pattern=r"^[\w.]+:\w+$")
     description: str
     oracle: str | None = None
+    baselines: dict[str, Baseline] = Field(default_factory=dict)
     tasks_root: Path | None = None
     default_tasks: str = "core"
     made_tasks: dict[str, str] = Field(default_factory=dict)

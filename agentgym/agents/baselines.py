@@ -1,13 +1,17 @@
-"""Baselines that need no model: null, random and oracle."""
+"""Baselines that need no model: null, random, oracle and an environment's own."""
 
 import random
-from collections.abc import Generator
-from typing import Any
+from collections.abc import Callable, Generator
+from functools import partial
+from typing import Any, TypeAlias
 
 from agentgym.agents.base import Agent, Brief, Decision, Player
 from agentgym.errors import ProtocolError
 from agentgym.registry import EnvSpec, oracle_of
-from agentgym.types import Action, Json, Observation, Task, ToolCall
+from agentgym.types import Action, Json, Observation, ToolCall
+
+Plan: TypeAlias = Generator[Action, Observation, None]
+"""Yields actions and is sent observations; empty turns follow its end."""
 
 DEEP = 12
 """Levels of a schema below which the random agent leaves out what it can."""
@@ -139,7 +143,30 @@ def _bounds(schema: Json, *, margin: float) -> tuple[Any, Any]:
     return low, max(low, 100) if high is None else high
 
 
-class OracleAgent(Agent):
+class OwnBaseline(Agent):
+    """Plays by a generator that an environment brings.
+
+    Args:
+        name: What results are listed under.
+        play: The generator, as `Baseline.play` or `EnvSpec.oracle` describe it.
+        privileged: Whether it is given the whole task.
+    """
+
+    def __init__(self, name: str, play: Callable[..., Plan], *, privileged: bool) -> None:
+        self.name = name
+        self.privileged = privileged
+        self._play = play
+
+    async def begin(self, brief: Brief) -> Player:
+        """Begin an episode; a privileged agent knows the answer to it."""
+        if not self.privileged:
+            return _PlanPlayer(self._play)
+        if brief.task is None:
+            raise ProtocolError(f"The {self.name} needs the task's private part in its brief.")
+        return _PlanPlayer(partial(self._play, brief.task))
+
+
+class OracleAgent(OwnBaseline):
     """Plays each task to full reward by the environment's own oracle.
 
     Args:
@@ -149,29 +176,19 @@ class OracleAgent(Agent):
         UsageError: It declares none.
     """
 
-    name = "oracle"
-    privileged = True
-
     def __init__(self, env_spec: EnvSpec) -> None:
-        self._oracle = oracle_of(env_spec)
-
-    async def begin(self, brief: Brief) -> Player:
-        """Begin an episode the oracle knows the answer to."""
-        if brief.task is None:
-            raise ProtocolError("The oracle needs the task's private part in its brief.")
-        return _OraclePlayer(self._oracle, brief.task)
+        super().__init__("oracle", oracle_of(env_spec), privileged=True)
 
 
-class _OraclePlayer(Player):
-    def __init__(self, oracle: Any, task: Task[Any, Any]) -> None:
-        self._oracle = oracle
-        self._task = task
-        self._plan: Generator[Action, Observation, None] | None = None
+class _PlanPlayer(Player):
+    def __init__(self, begin: Callable[[Observation], Plan]) -> None:
+        self._begin = begin
+        self._plan: Plan | None = None
 
     async def act(self, observation: Observation) -> Decision:
         try:
             if self._plan is None:
-                self._plan = self._oracle(self._task, observation)
+                self._plan = self._begin(observation)
                 return Decision(action=next(self._plan))
             return Decision(action=self._plan.send(observation))
         except StopIteration:

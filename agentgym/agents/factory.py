@@ -4,12 +4,12 @@ import os
 from pathlib import Path
 
 from agentgym.agents.base import Agent
-from agentgym.agents.baselines import NullAgent, OracleAgent, RandomAgent
+from agentgym.agents.baselines import NullAgent, OracleAgent, OwnBaseline, RandomAgent
 from agentgym.agents.clients.base import Prices
 from agentgym.agents.scripted import ScriptedAgent
 from agentgym.agents.settings import LlmSettings
 from agentgym.errors import UnknownNameError, UsageError
-from agentgym.registry import EnvSpec
+from agentgym.registry import EnvSpec, resolve
 
 NAMES = ("null", "oracle", "random", "scripted:FILE")
 OPENAI_URL = "https://api.openai.com/v1"
@@ -38,7 +38,8 @@ def make_agent(name: str, env_spec: EnvSpec) -> Agent:
 
     Raises:
         UnknownNameError: There is no such agent.
-        UsageError: The oracle of an environment that has none, or an unreadable script.
+        UsageError: The oracle of an environment that has none, an unreadable script, or an
+            environment's own baseline that cannot be imported.
     """
     match name.partition(":"):
         case "null", "", _:
@@ -49,8 +50,11 @@ def make_agent(name: str, env_spec: EnvSpec) -> Agent:
             return OracleAgent(env_spec)
         case "scripted", _, path if path:
             return ScriptedAgent(Path(path))
+        case own, "", _ if own in env_spec.baselines:
+            baseline = env_spec.baselines[own]
+            return OwnBaseline(own, resolve(baseline.play), privileged=baseline.privileged)
         case _:
-            raise UnknownNameError("agent", name, NAMES)
+            raise UnknownNameError("agent", name, (*NAMES, *env_spec.baselines))
 
 
 def make_llm(settings: LlmSettings) -> Agent:

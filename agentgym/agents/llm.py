@@ -96,7 +96,7 @@ class _LlmPlayer(Player):
                 stop=self._format.stop,
             )
         )
-        action = self._format.parse(completion)
+        action = self._format.parse(completion, observation.tools)
         self._memory.acted(action)
         return Decision(
             action=action,

@@ -12,7 +12,7 @@ class LlmSettings(Frozen):
         model: The model's name, with its provider's prefix for litellm.
         base_url: An OpenAI-compatible endpoint, up to and including `/v1`.
         client: `lean`, `openai` or `litellm`; None chooses by model and endpoint.
-        format: How tools are shown and calls are read: `native` or `react`.
+        format: How tools are shown and calls are read: `native`, `react` or `brackets`.
         temperature: Sampling temperature; None is the server's default.
         max_tokens: Output tokens a turn; None is the server's default.
         attempts: Model calls a turn at most, the first included.

@@ -13,6 +13,7 @@ _EXTRAS = (
     ("pyarrow", "parquet", "export to Parquet"),
     ("aiodocker", "docker", "sandboxes in Docker"),
     ("psycopg", "postgres", "PostgreSQL stores and databases"),
+    ("mcp", "mcp", "MCP servers and clients"),
     ("pymysql", "mysql", "MariaDB and MySQL databases"),
 )
 _PROGRAMS = (("git", "git", "source revisions in run records"),)

@@ -124,6 +124,7 @@ def _facts(found: EnvSpec) -> dict[str, Json]:
         "capabilities": sorted(found.capabilities),
         "max_turns": found.max_turns,
         "oracle": found.oracle is not None,
+        "baselines": sorted(found.baselines),
         "task_sets": found.task_set_names(),
         "default_tasks": found.default_tasks,
     }

@@ -16,7 +16,10 @@ def evaluate(
     env: Annotated[str, typer.Argument(metavar="ENV", help="An environment, such as sql.")],
     agent: Annotated[
         str | None,
-        typer.Option(help="null, random, oracle or scripted:FILE; several with commas."),
+        typer.Option(
+            help="null, random, oracle, scripted:FILE or a baseline of the environment's own; "
+            "several with commas."
+        ),
     ] = None,
     model: Annotated[
         str | None, typer.Option(help="An LLM, such as openai/gpt-x or anthropic/claude-x.")
@@ -28,7 +31,8 @@ def evaluate(
         str | None, typer.Option(help="lean, openai or litellm; chosen by the model by default.")
     ] = None,
     action_format: Annotated[
-        str, typer.Option("--format", help="native tool calls, or react for models without.")
+        str,
+        typer.Option("--format", help="native tool calls; react or brackets for models without."),
     ] = "native",
     temperature: Annotated[float | None, typer.Option(help="Sampling temperature.")] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="Output tokens a turn.")] = None,

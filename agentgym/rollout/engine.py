@@ -100,6 +100,20 @@ class Engine:
             # The first fault cancelled the other workers, so it is the whole story.
             raise group.exceptions[0] from group
 
+    async def play(self, job: Job) -> Trajectory:
+        """Play one episode in an environment of its own; nothing is written.
+
+        An episode that infrastructure broke comes back as one, and is not an exception.
+
+        Raises:
+            UsageError: The environment or the agent cannot work as asked.
+        """
+        seat = _Seat(self._plan)
+        try:
+            return await self._play(seat, job)
+        finally:
+            await seat.leave()
+
     async def _work(self, queue: Iterator[Job], writer: EpisodeWriter) -> None:
         seat = _Seat(self._plan)
         try:

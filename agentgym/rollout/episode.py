@@ -11,6 +11,7 @@ from agentgym.agents.base import Agent, Brief, Decision, Player
 from agentgym.env import Environment, blame
 from agentgym.errors import (
     AgentFailedError,
+    AgentLeftError,
     EnvironmentTimeoutError,
     ModelContextError,
     ModelError,
@@ -72,6 +73,9 @@ async def play(
             decision = await _decide(episode, player, observation)
         except ModelContextError:
             episode.outcome = Outcome(status="limit", detail="context")
+            break
+        except AgentLeftError:
+            episode.outcome = Outcome(status="limit", detail="left")
             break
         observation = await _step(
             episode, environment, decision, rules, time.perf_counter() - started

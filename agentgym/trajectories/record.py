@@ -57,8 +57,8 @@ class Outcome(Frozen):
     Attributes:
         status: `completed` at the task's own end (or where the agent stopped), `limit` where a
             limit cut it, `error` where infrastructure broke; an error carries no grade.
-        detail: Which limit ("turns", "tokens", "cost", "time", the model's "context", or the
-            "environment" for one of its own), or the error's kind.
+        detail: Which limit ("turns", "tokens", "cost", "time", the model's "context", "left" where
+            the agent went away, or the "environment" for one of its own), or the error's kind.
     """
 
     status: Literal["completed", "limit", "error"]

@@ -36,7 +36,7 @@ def answer(content: Any, call_id: str = "call_0") -> Message:
 
 
 def read(text: str) -> Action:
-    return ReActFormat().parse(Completion(text=text, model="m"))
+    return ReActFormat().parse(Completion(text=text, model="m"), TOOLS)
 
 
 # --- native ---------------------------------------------------------------------------------
@@ -92,7 +92,9 @@ def test_native_renders_an_answer_without_its_call_as_words() -> None:
 
 def test_native_takes_words_and_calls_as_they_are() -> None:
     completion = Completion(text="hm", tool_calls=(query("x", "a"),), model="m")
-    assert NativeFormat().parse(completion) == Action(text="hm", tool_calls=(query("x", "a"),))
+    assert NativeFormat().parse(completion, TOOLS) == Action(
+        text="hm", tool_calls=(query("x", "a"),)
+    )
 
 
 # --- ReAct: what is sent --------------------------------------------------------------------
@@ -219,7 +221,7 @@ def test_react_reads_words_where_there_is_no_action(text: str, words: str) -> No
 
 def test_react_takes_calls_that_the_server_has_read_itself() -> None:
     completion = Completion(text="", tool_calls=(query("x", "a"),), model="m")
-    assert ReActFormat().parse(completion).tool_calls == (query("x", "a"),)
+    assert ReActFormat().parse(completion, TOOLS).tool_calls == (query("x", "a"),)
 
 
 LABELS = ["Thought:", "Action:", "Action Input:", "Observation:", "Answer:", "```", "\n", "{", '"']
@@ -267,6 +269,7 @@ async def test_a_conversation_through_a_server(name: str) -> None:
             Reply('Thought: t\nAction: query\nAction Input: {"sql": "select 1"}'),
             Reply("Answer: One."),
         ],
+        "brackets": [Reply("Thought: t\nquery[select 1]"), Reply("One.")],
     }[name]
     conversation: list[Said] = [RULES, QUESTION]
     async with FakeOpenAI(script) as server, LeanClient(server.base_url) as client:
@@ -275,7 +278,7 @@ async def test_a_conversation_through_a_server(name: str) -> None:
             completion = await client.complete(
                 ChatRequest(model="m", messages=messages, tools=tools, stop=action_format.stop)
             )
-            action = action_format.parse(completion)
+            action = action_format.parse(completion, TOOLS)
             conversation += [action, *(m for m in [reply] if action.tool_calls)]
     first = conversation[2]
     assert isinstance(first, Action)

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from agentgym.errors import AgentgymError
-from tests.bench import engine, http, memory, reset, sandbox, servers, sql, start, store
+from tests.bench import engine, http, memory, reset, sandbox, servers, sql, start, store, tools
 from tests.bench.figures import Effort, Figure, Findings, Skipped, Topic
 from tests.bench.report import show, to_json
 
@@ -21,6 +21,7 @@ TOPICS: dict[str, Topic] = {
     "sandbox": sandbox.measure,
     "servers": servers.measure,
     "start": start.measure,
+    "tools": tools.measure,
 }
 
 

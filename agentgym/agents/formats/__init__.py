@@ -4,14 +4,24 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from agentgym.agents.formats.base import ActionFormat, Said, Wire
+from agentgym.agents.formats.brackets import BracketsFormat
 from agentgym.agents.formats.native import NativeFormat
 from agentgym.agents.formats.react import ReActFormat
 from agentgym.errors import UnknownNameError
 
-__all__ = ["FORMATS", "ActionFormat", "NativeFormat", "ReActFormat", "Said", "Wire", "get_format"]
+__all__ = [
+    "FORMATS",
+    "ActionFormat",
+    "BracketsFormat",
+    "NativeFormat",
+    "ReActFormat",
+    "Said",
+    "Wire",
+    "get_format",
+]
 
 FORMATS: Mapping[str, ActionFormat] = MappingProxyType(
-    {"native": NativeFormat(), "react": ReActFormat()}
+    {"native": NativeFormat(), "react": ReActFormat(), "brackets": BracketsFormat()}
 )
 """The formats by name; they keep no state."""
 

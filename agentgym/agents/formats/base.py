@@ -41,9 +41,13 @@ class ActionFormat(ABC):
         """
 
     @abstractmethod
-    def parse(self, completion: Completion) -> Action:
+    def parse(self, completion: Completion, tools: Sequence[ToolSpec]) -> Action:
         """Read the model's answer; never raises.
 
         What cannot be read as a call is kept as words, or as a call whose arguments are text,
         for the environment to answer as the model's mistake.
+
+        Args:
+            completion: What the model wrote.
+            tools: The tools that were on offer.
         """

@@ -33,7 +33,7 @@ class NativeFormat(ActionFormat):
         _flush(wire, images)
         return wire, [tool.to_wire() for tool in tools]
 
-    def parse(self, completion: Completion) -> Action:
+    def parse(self, completion: Completion, tools: Sequence[ToolSpec]) -> Action:
         """Take the words and calls as they are."""
         return Action(text=completion.text, tool_calls=completion.tool_calls)
 

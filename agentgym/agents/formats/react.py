@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from agentgym.agents.clients.base import Completion
-from agentgym.agents.formats.base import ActionFormat, Said, Wire
 from agentgym.agents.formats.react_parser import parse_react
-from agentgym.types import Action, Json, Message, ToolSpec
+from agentgym.agents.formats.words import WordsFormat
+from agentgym.types import Action, ToolSpec
 
 _INSTRUCTIONS = """\
 You act by calling tools. Answer in exactly this form:
@@ -23,33 +23,20 @@ The tools, each with the JSON schema of its arguments:
 """
 
 
-class ReActFormat(ActionFormat):
-    """For models without tool calling: tools in the system message, everything as words.
-
-    Messages of one role that follow each other are joined, since the chat templates of such
-    models often insist on turns.
-    """
+class ReActFormat(WordsFormat):
+    """Actions as `Thought:`, `Action:` and `Action Input:` with a JSON object."""
 
     name: ClassVar[str] = "react"
-    stop: ClassVar[tuple[str, ...]] = ("\nObservation:",)
 
-    def request_parts(
-        self, conversation: Sequence[Said], tools: Sequence[ToolSpec]
-    ) -> tuple[Wire, Wire]:
-        """Return the messages, with the tools rendered into the first; no tools are sent."""
-        wire: Wire = []
-        for said in conversation:
-            if isinstance(said, Action):
-                _append(wire, "assistant", render_action(said))
-            else:
-                # A system message later on is taken by few templates.
-                standing = said.role == "system" and all(w["role"] == "system" for w in wire)
-                _append(wire, "system" if standing else "user", _content(said))
-        if tools:
-            _instruct(wire, _INSTRUCTIONS + "\n".join(_render_tool(tool) for tool in tools))
-        return wire, []
+    def instructions(self, tools: Sequence[ToolSpec]) -> str:
+        """Return the form of an action, and the tools with their schemas."""
+        return _INSTRUCTIONS + "\n".join(_render_tool(tool) for tool in tools)
 
-    def parse(self, completion: Completion) -> Action:
+    def write(self, action: Action, tools: Sequence[ToolSpec]) -> str:
+        """Write an action as a model of this format writes it."""
+        return render_action(action)
+
+    def parse(self, completion: Completion, tools: Sequence[ToolSpec]) -> Action:
         """Read the first action of the text; see `parse_react`."""
         if completion.tool_calls:
             return Action(text=completion.text, tool_calls=completion.tool_calls)
@@ -69,36 +56,3 @@ def render_action(action: Action) -> str:
 def _render_tool(tool: ToolSpec) -> str:
     schema = json.dumps(tool.parameters, ensure_ascii=False)
     return f"- {tool.name}: {' '.join(tool.description.split())} Arguments: {schema}"
-
-
-def _content(message: Message) -> Json:
-    content: Json = message.to_wire()["content"]
-    if message.role != "tool":
-        return content
-    if isinstance(content, str):
-        return f"Observation: {content}"
-    return [{"type": "text", "text": "Observation:"}, *content]
-
-
-def _instruct(wire: Wire, instructions: str) -> None:
-    if wire and wire[0]["role"] == "system":
-        wire[0]["content"] = _join(wire[0]["content"], instructions)
-    else:
-        wire.insert(0, {"role": "system", "content": instructions})
-
-
-def _append(wire: Wire, role: str, content: Json) -> None:
-    if wire and wire[-1]["role"] == role:
-        wire[-1]["content"] = _join(wire[-1]["content"], content)
-    else:
-        wire.append({"role": role, "content": content})
-
-
-def _join(first: Json, second: Json) -> Json:
-    if isinstance(first, str) and isinstance(second, str):
-        return f"{first}\n\n{second}"
-    return [*_parts(first), *_parts(second)]
-
-
-def _parts(content: Json) -> list[Json]:
-    return [{"type": "text", "text": content}] if isinstance(content, str) else content

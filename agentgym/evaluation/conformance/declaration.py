@@ -10,7 +10,7 @@ from agentgym.env import blame
 from agentgym.errors import AgentgymError
 from agentgym.evaluation.conformance.check import Verdict, check, judged, passed, skipped
 from agentgym.evaluation.conformance.subject import Subject
-from agentgym.registry import oracle_of
+from agentgym.registry import oracle_of, resolve
 from agentgym.tasks import load_tasks
 from agentgym.types import ToolSpec
 
@@ -18,11 +18,13 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 async def importable(subject: Subject) -> Verdict:
-    """The class and the oracle that the spec names can be imported."""
+    """The class, the oracle and the baselines that the spec names can be imported."""
     with blame("the import"):
         subject.spec.environment_type()
         if subject.spec.oracle is not None:
             oracle_of(subject.spec)
+        for baseline in subject.spec.baselines.values():
+            resolve(baseline.play)
     return passed()
 
 

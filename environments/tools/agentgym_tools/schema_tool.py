@@ -1,5 +1,6 @@
 """Tools whose schema is given, as those of imported benchmarks are, and not read off a method."""
 
+import json
 from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import islice
@@ -11,6 +12,9 @@ from jsonschema.exceptions import ValidationError
 from agentgym.errors import ToolError
 from agentgym.tools import Tool
 from agentgym.types import Content, Json, ToolSpec
+
+LONGEST_ARGUMENTS = 50_000
+"""Characters of a call's arguments as JSON: benchmarks keep and repeat what they are given."""
 
 _PROBLEMS = 20
 _SHOWN = 200
@@ -34,8 +38,11 @@ class SchemaTool(Tool):
         """Validate arguments by the schema.
 
         Raises:
-            ToolError: They do not fit; the message names what is wrong.
+            ToolError: They do not fit, and the message names what is wrong; or they are longer
+                than `LONGEST_ARGUMENTS`.
         """
+        if len(json.dumps(arguments)) > LONGEST_ARGUMENTS:
+            raise ToolError(f"Bad arguments for {self.name}: they are too long.")
         errors = _validator(self.spec.model_dump_json()).iter_errors(dict(arguments))
         problems = [_problem(error) for error in islice(errors, _PROBLEMS)]
         if problems:

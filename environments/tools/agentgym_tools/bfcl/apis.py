@@ -9,7 +9,6 @@ from functools import partial
 from threading import Lock
 from typing import Any, NamedTuple
 
-from agentgym.errors import ToolError
 from agentgym.types import Json
 from agentgym_tools.bfcl.guards import (
     check_arguments,
@@ -73,7 +72,9 @@ class Apis:
         precision = own_precision() if api == STATELESS else nullcontext()
         with _one_at_a_time, precision:
             try:
-                return Answer(_render(self._made(api, name, partial(method, **_full(method, given)))))
+                return Answer(
+                    _render(self._made(api, name, partial(method, **_full(method, given))))
+                )
             except _FROM_ARGUMENTS as error:
                 return Answer(f"Error during execution: {error}", f"{name}: {error}")
 

@@ -7,7 +7,7 @@ from typing import Any
 from agentgym.env import ToolEnvironment, digest
 from agentgym.errors import ToolError
 from agentgym.tools import Tool
-from agentgym.types import Action, Json, Message, Reward, ToolCall, Transition
+from agentgym.types import Action, Json, Message, Reward, ToolCall, ToolFault, Transition
 from agentgym_tools.bfcl.apis import Apis
 from agentgym_tools.bfcl.grading import TurnVerdict, judge_turn, reward
 from agentgym_tools.bfcl.schemas import functions, tool_spec
@@ -31,26 +31,25 @@ LAST = "That was all, thank you."
 class BfclEnvironment(ToolEnvironment[BfclPublic, BfclPrivate]):
     """Conversations in which a user's requests are served by calling functions."""
 
+    _running = False
+
     async def setup(self) -> Sequence[Message]:
         """Open the API classes in the conversation's first state."""
-        entry = self._entry
-        self._apis, self._gold = Apis(entry), Apis(entry)
+        self._running = False
+        self._apis, self._gold = Apis(self._entry), Apis(self._entry)
         self._answers: list[str] = []
         self._verdicts: list[TurnVerdict] = []
         self._begin_turn()
+        self._running = True
         return [Message(role="system", content=INTRODUCTION), self._request()]
 
     def tools(self) -> Sequence[Tool]:
         """Return the functions on offer in this turn."""
-        turn = len(self._verdicts)
-        return [
-            SchemaTool(tool_spec(api, name), partial(self._call, name))
-            for name, api in functions(self._entry, turn).items()
-        ]
+        return list(self._offered().values())
 
     async def step(self, action: Action) -> Transition:
         """Carry out one turn of the agent; see `Environment.step`."""
-        if action.tool_calls:
+        if action.tool_calls and self._running:
             self._count_step()
         return await super().step(action)
 
@@ -61,18 +60,10 @@ class BfclEnvironment(ToolEnvironment[BfclPublic, BfclPrivate]):
         except ToolError:
             self._count_step()
             raise
-        if calls:
-            self._count_step()
-            return [self._written(call) for call in calls]
-        gold = self.task.private.gold[len(self._verdicts)]
-        self._verdicts.append(
-            judge_turn(self._apis, self._gold, gold, self._answers, made=self._made)
-        )
-        self._begin_turn()
-        if len(self._verdicts) < len(self.task.public.requests):
-            return [self._request()]
-        self.finish()
-        return [Message(role="user", content=LAST)]
+        if not calls:
+            return [self._next_turn()]
+        self._count_step()
+        return [self._answer_text(call) for call in calls]
 
     async def grade(self) -> Reward:
         """Return 1 where every turn ended as the gold's did."""
@@ -80,35 +71,55 @@ class BfclEnvironment(ToolEnvironment[BfclPublic, BfclPrivate]):
 
     async def save(self) -> Any:
         """Return the instances, the gold's, and what was answered so far."""
-        counts = (self._steps, self._made, self._forced)
+        counts = (self._steps, self._made, self._running)
         return self._apis, self._gold, self._answers, self._verdicts, counts
 
     async def load(self, state: Any) -> None:
         """Take back what `save` returned."""
         self._apis, self._gold, self._answers, self._verdicts, counts = state
-        self._steps, self._made, self._forced = counts
+        self._steps, self._made, self._running = counts
 
     async def fingerprint(self) -> str:
         """Hash the state of the instances and of the conversation."""
-        counts = [len(self._verdicts), self._steps, self._made, self._forced]
+        counts = [len(self._verdicts), self._steps, self._made, self._running]
         return digest([self.task.id, self._apis.state(), self._answers, counts])
 
     @property
     def _entry(self) -> Entry:
         return entries()[self.task.public.entry]
 
+    def _offered(self) -> dict[str, SchemaTool]:
+        offered = functions(self._entry, len(self._verdicts))
+        return {
+            name: SchemaTool(tool_spec(api, name), partial(self._call, name))
+            for name, api in offered.items()
+        }
+
     def _begin_turn(self) -> None:
-        self._steps, self._made, self._forced = 0, False, False
+        self._steps, self._made = 0, False
+
+    def _request(self) -> Message:
+        return Message(role="user", content=self.task.public.requests[len(self._verdicts)] or MORE)
+
+    def _next_turn(self) -> Message:
+        calls = self.task.private.gold[len(self._verdicts)]
+        verdict = judge_turn(self._apis, self._gold, calls, self._answers, made=self._made)
+        self._verdicts.append(verdict)
+        self._begin_turn()
+        if len(self._verdicts) < len(self.task.public.requests):
+            return self._request()
+        self._end()
+        return Message(role="user", content=LAST)
 
     def _count_step(self) -> None:
         """Count a step with calls; upstream gives up on a turn that has too many."""
         self._steps += 1
         if self._steps > STEPS:
-            self._forced = True
-            self.finish()
+            self._end()
 
-    def _request(self) -> Message:
-        return Message(role="user", content=self.task.public.requests[len(self._verdicts)] or MORE)
+    def _end(self) -> None:
+        self._running = False
+        self.finish()
 
     def _call(self, name: str, arguments: dict[str, Json]) -> str:
         answer = self._apis.call(name, arguments)
@@ -118,6 +129,25 @@ class BfclEnvironment(ToolEnvironment[BfclPublic, BfclPrivate]):
             raise ToolError(answer.error)
         return answer.text
 
-    def _written(self, call: ToolCall) -> Message:
-        """Answer a call that was written as text; there is no call id to answer to."""
-        ...
+    def _answer_text(self, call: ToolCall) -> Message:
+        """Answer a call written as text: in words, as it has no id to answer to."""
+        if not self._running:
+            return _words("The episode is over; this call was not made.", "over")
+        offered = self._offered()
+        tool = offered.get(call.name)
+        if tool is None or isinstance(call.arguments, str):
+            known = ", ".join(offered)
+            return _words(f"No function {call.name[:100]!r}. Functions: {known}.", "unknown_tool")
+        try:
+            arguments = tool.check(call.arguments)
+        except ToolError as error:
+            return _words(str(error), "bad_arguments")
+        try:
+            return _words(f"{call.name}: {tool.function(arguments)}")
+        except ToolError as error:
+            return _words(str(error), "failed")
+
+
+def _words(text: str, fault: ToolFault | None = None) -> Message:
+    shown = f"Error: {text}" if fault else text
+    return Message(role="user", content=shown, fault=fault)

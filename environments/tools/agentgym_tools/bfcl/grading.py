@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from agentgym.errors import EnvironmentFailedError, ToolError
 from agentgym.types import Reward
@@ -59,7 +59,7 @@ def judge_turn(
     """
     try:
         parsed = [parse_gold(source, parameters()) for source in calls]
-        expected = [gold.call(call.name, _named(call.arguments)).text for call in parsed]
+        expected = [gold.call(name, arguments).text for name, arguments in parsed]
     except ToolError as error:
         raise EnvironmentFailedError("the gold", error) from error
     if not calls:
@@ -90,10 +90,6 @@ def reward(verdicts: Sequence[TurnVerdict], turns: int) -> Reward:
         },
         labels={"outcome": "unfinished" if outcome == "passed" and before < turns else outcome},
     )
-
-
-def _named(arguments: Any) -> dict[str, Any]:
-    return dict(arguments)
 
 
 def _same_state(apis: Apis, gold: Apis) -> bool:

@@ -8,7 +8,6 @@ today's date.
 """
 
 import copy
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime
@@ -18,9 +17,6 @@ from typing import Any
 
 from agentgym.errors import ToolError
 from agentgym.types import Json
-
-LONGEST_ARGUMENTS = 50_000
-"""Characters of a call's arguments as JSON."""
 
 LARGEST = 10**100
 MOST_BITS = 10_000
@@ -43,8 +39,6 @@ def check_arguments(name: str, arguments: Mapping[str, Json]) -> None:
     Raises:
         ToolError: They would.
     """
-    if len(json.dumps(arguments)) > LONGEST_ARGUMENTS:
-        raise ToolError("The arguments are too long.")
     if any(isinstance(n, int) and abs(n) > LARGEST for n in _leaves(arguments)):
         raise ToolError("A number has more than 100 digits.")
     for digits in ("precision", "decimal_places"):

@@ -15,6 +15,8 @@ def tool_spec(api: str, name: str) -> ToolSpec:
     document = documents(api)[name]
     schema = _schema(document["parameters"])
     schema["additionalProperties"] = False
+    if "ticket_id" in schema["properties"]:  # documented as integers, but some states hold texts
+        schema["properties"]["ticket_id"]["type"] = ["integer", "string"]
     return ToolSpec(name=name, description=document["description"], parameters=schema)
 
 

@@ -3,6 +3,7 @@
 import ast
 import math
 import re
+from collections.abc import Mapping, Sequence
 
 from agentgym.errors import ToolError
 from agentgym.types import Json, ToolCall
@@ -14,7 +15,7 @@ DEEPEST = 40
 """Brackets or signs inside each other: the parser's own recursion stays far from its limit."""
 
 _LIKELY = re.compile(r"\[\s*[A-Za-z_][\w.]*\(.*\]|[A-Za-z_][\w.]*\(.*\)", re.DOTALL)
-_RUN_OF_SIGNS = re.compile(r"(?:[-+~]\s*){%d}|(?:\bnot\s+){%d}" % (DEEPEST, DEEPEST))
+_RUN_OF_SIGNS = re.compile(rf"(?:[-+~]\s*){{{DEEPEST}}}|(?:\bnot\s+){{{DEEPEST}}}")
 
 
 def parse_calls(text: str) -> tuple[ToolCall, ...]:
@@ -45,12 +46,15 @@ def parse_calls(text: str) -> tuple[ToolCall, ...]:
     return tuple(_call(part) for part in parts)
 
 
-def parse_gold(source: str, parameters: dict[str, tuple[str, ...]]) -> ToolCall:
+def parse_gold(source: str, parameters: Mapping[str, Sequence[str]]) -> tuple[str, dict[str, Json]]:
     """Read one call of the benchmark's answers, which may have arguments by position.
 
     Args:
         source: Such as "sort('a.txt')".
         parameters: The names of each function's parameters, in order.
+
+    Returns:
+        The function's name, and its arguments by name.
 
     Raises:
         ToolError: It is not a call with literal arguments.
@@ -59,9 +63,9 @@ def parse_gold(source: str, parameters: dict[str, tuple[str, ...]]) -> ToolCall:
     if not isinstance(call, ast.Call):
         raise ToolError(f"{source!r} is not a call.")
     name = _name(call)
-    named = zip(parameters[name], call.args, strict=False)
-    by_position = {parameter: _literal(value) for parameter, value in named}
-    return ToolCall(name=name, arguments={**by_position, **_keywords(call)})
+    by_position = zip(parameters[name], call.args, strict=False)
+    first = {parameter: _literal(value) for parameter, value in by_position}
+    return name, {**first, **_keywords(call)}
 
 
 def _call(node: ast.expr) -> ToolCall:

@@ -44,7 +44,8 @@ class Entry(NamedTuple):
         classes: The API classes it is about.
         config: The state each class begins with.
         excluded: Functions that are never on offer.
-        withheld: Functions that are not on offer before a turn, by that turn.
+        withheld: Functions that are not on offer before a turn, by that turn; without those
+            that the wheel withholds although its own answers call them earlier.
     """
 
     id: str
@@ -121,7 +122,10 @@ def _category(category: str) -> Iterator[Entry]:
 
 
 def _entry(category: str, item: Mapping[str, Json], gold: Json) -> Entry:
-    withheld = item.get("missed_function", {})
+    withheld = {
+        int(turn): frozenset(names) - _called(gold[: int(turn)])
+        for turn, names in item.get("missed_function", {}).items()
+    }
     return Entry(
         id=item["id"],
         category=category,
@@ -130,8 +134,12 @@ def _entry(category: str, item: Mapping[str, Json], gold: Json) -> Entry:
         classes=tuple(item["involved_classes"]),
         config=item["initial_config"],
         excluded=frozenset(item.get("excluded_function", ())),
-        withheld={int(turn): frozenset(names) for turn, names in withheld.items()},
+        withheld=withheld,
     )
+
+
+def _called(gold: Json) -> frozenset[str]:
+    return frozenset(source.partition("(")[0] for calls in gold for source in calls)
 
 
 @cache

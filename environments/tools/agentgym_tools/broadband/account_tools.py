@@ -4,8 +4,7 @@ from datetime import date
 from typing import Any, Literal
 
 from agentgym.errors import ToolError
-from agentgym_tools.broadband.catalogue import NOW
-from agentgym_tools.broadband.generator import months_later
+from agentgym_tools.broadband.catalogue import NOW, months_later
 from agentgym_tools.state import Record
 from agentgym_tools.toolkit import Toolkit, generic, reads, writes
 

@@ -1,6 +1,6 @@
 """The provider's fixed content: plans, areas, and what is broken in which area."""
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 NOW = datetime(2026, 3, 2, 10, 0)
@@ -70,6 +70,13 @@ OUTAGES = {
     ),
 }
 """Outages by id; `ended` is None while one lasts."""
+
+
+def months_later(day: date, months: int) -> date:
+    """Return the same day of the month some months later, held back to the 28th."""
+    month = day.month - 1 + months
+    return date(day.year + month // 12, month % 12 + 1, min(day.day, 28))
+
 
 FIRST_VISIT_DAY = NOW.date() + timedelta(days=1)
 WINDOWS = {"A": "08:00-12:00", "P": "13:00-17:00"}

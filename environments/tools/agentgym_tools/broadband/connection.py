@@ -59,7 +59,7 @@ class Reach(StrEnum):
     WIFI_OFF = "its wifi is switched off"
     UNPLUGGED = "the network cable has no contact"
     NO_NETWORK = "the wifi of the home is not in its list"
-    WRONG_PASSWORD = "the wifi password is refused"
+    NOT_ACCEPTED = "the wifi password is refused"
     REFUSED = "the router does not let this device in"
     NO_INTERNET = "connected to the router, but no internet"
     NO_NAMES = "connected, but no website opens: server name not found"
@@ -199,7 +199,7 @@ def router_session(site: Site, signal: Signal) -> Session:
         return Session.NONE
     if site.line["standing"] == "suspended":
         return Session.SUSPENDED
-    if site.line["port"]["locked"]:
+    if site.line["locked"]:
         return Session.LOCKED
     set_up, expected = router["login"], site.line["login"]
     same = all(set_up[part] == expected[part] for part in ("username", "password"))
@@ -248,7 +248,7 @@ def _wifi_reach(home: Record, device: Record) -> Reach:
     if not home["router"]["power"] or not wifi["on"] or device["band"] not in wifi["bands"]:
         return Reach.NO_NETWORK
     if device["password"] != wifi["password"]:
-        return Reach.WRONG_PASSWORD
+        return Reach.NOT_ACCEPTED
     if wifi["filter"] and device["mac"] not in wifi["allowed"]:
         return Reach.REFUSED
     return Reach.ONLINE

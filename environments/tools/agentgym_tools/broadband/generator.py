@@ -1,13 +1,16 @@
-"""Makes the content of the domain: the same from the same seed, in any process."""
+"""Makes the content of the domain: the same from the same seed, in any process.
+
+`python -m agentgym_tools.broadband.generator` writes the file that the package ships.
+"""
 
 import json
-from datetime import date, timedelta
+from datetime import timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from agentgym_tools.broadband import catalogue
-from agentgym_tools.broadband.catalogue import AREAS, NOW, OUTAGES, PLANS
+from agentgym_tools.broadband.catalogue import AREAS, NOW, OUTAGES, PLANS, months_later
 from agentgym_tools.broadband.situations import (
     SITUATIONS,
     Draft,
@@ -43,7 +46,7 @@ def build(seed: int = SEED) -> dict[str, dict[str, dict[str, Any]]]:
         seed: Decides names, numbers, and who has which trouble.
     """
     rng = Random(seed)
-    plan = [situation for situation in SITUATIONS for _ in range(situation.count)]
+    plan = [situation for situation in SITUATIONS for _ in range(situation.homes)]
     rng.shuffle(plan)
     names = [f"{first} {last}" for first in _FIRST for last in _LAST]
     rng.shuffle(names)
@@ -56,7 +59,7 @@ def build(seed: int = SEED) -> dict[str, dict[str, dict[str, Any]]]:
     for draft in drafts:
         invoices |= draft.invoices
     idle = [draft for draft, part in zip(drafts, plan, strict=True) if part.name in _VISITED]
-    slots, visits = _visits(rng, idle[::2])
+    slots, visits = _visits(rng, idle[::3])
     return {
         "customers": {draft.line["customer"]: draft.customer for draft in drafts},
         "handovers": {},
@@ -77,7 +80,7 @@ def situations(seed: int = SEED) -> dict[str, tuple[str, ...]]:
         seed: The seed that the content was built with.
     """
     rng = Random(seed)
-    plan = [situation.name for situation in SITUATIONS for _ in range(situation.count)]
+    plan = [situation.name for situation in SITUATIONS for _ in range(situation.homes)]
     rng.shuffle(plan)
     found: dict[str, tuple[str, ...]] = {situation.name: () for situation in SITUATIONS}
     for number, name in enumerate(plan, 1001):
@@ -101,7 +104,7 @@ def _draft(rng: Random, situation: Situation, number: int, name: str) -> Draft:
     technology = PLANS[plan_id]["technology"]
     area = rng.choice(situation.areas or _quiet_areas(technology))
     first = name.split()[0].lower()
-    customer = {
+    customer: dict[str, Any] = {
         "name": name,
         "pin": f"{rng.randrange(1000, 10000)}",
         "phone": f"555-{rng.randrange(1000, 10000)}",
@@ -145,10 +148,11 @@ def _line(rng: Random, number: int, technology: str, plan_id: str, username: str
         },
         "standing": "active",
         "suspended_for": None,
-        "port": {"locked": None, "failed_logins": 0},
+        "locked": None,
+        "failed_logins": 0,
         "provisioned": {"down": plan["down"], "up": plan["up"]},
         "profile": "standard" if copper else None,
-        "login": {"username": username, "password": password, "resets": 0},
+        "login": {"username": username, "password": password},
         "box_serial": None if copper else f"OB-{rng.randrange(100000, 999999)}",
         "tv_serial": f"TV-{rng.randrange(10000, 99999)}" if plan["tv"] else None,
         "loop": {**quality, "break_at_m": None},
@@ -203,7 +207,7 @@ def _visits(rng: Random, drafts: list[Draft]) -> tuple[dict[str, Any], dict[str,
     for number, draft in enumerate(drafts):
         area = draft.customer["address"]["area"]
         free = [key for key, slot in slots.items() if slot["area"] == area and not slot["visit"]]
-        slot = free[0] if number % 2 else rng.choice(free[2:])
+        slot = free[0] if number % 2 else rng.choice(free[1:])
         visit = f"V-{slot}"
         slots[slot]["visit"] = visit
         visits[visit] = {
@@ -216,12 +220,10 @@ def _visits(rng: Random, drafts: list[Draft]) -> tuple[dict[str, Any], dict[str,
     return slots, visits
 
 
-def months_later(day: date, months: int) -> date:
-    """Return the same day of the month some months later, held back to the 28th."""
-    month = day.month - 1 + months
-    return date(day.year + month // 12, month % 12 + 1, min(day.day, 28))
-
-
 def write(path: Path = CONTENT) -> None:
     """Write the content's file anew."""
     path.write_text(text(build()), "utf-8")
+
+
+if __name__ == "__main__":
+    write()

@@ -59,7 +59,7 @@ class LineTools(AccountTools):
         return {
             **physical,
             "login": _LOGIN_SEEN[session],
-            "failed_logins": site.line["port"]["failed_logins"],
+            "failed_logins": site.line["failed_logins"],
             "speed_set": dict(site.line["provisioned"]),
             "settings_in_use": dict(started) if session is Session.UP else None,
         }
@@ -71,10 +71,10 @@ class LineTools(AccountTools):
         Args:
             customer_id: Such as "C1001".
         """
-        if not self.line(customer_id)["port"]["locked"]:
+        if not self.line(customer_id)["locked"]:
             raise ToolError("The port is not locked.")
         with self.state.edit("lines", self.customer(customer_id)["line"]) as line:
-            line["port"] = {"locked": None, "failed_logins": 0}
+            line.update(locked=None, failed_logins=0)
         return "The port is open."
 
     @writes
@@ -84,13 +84,11 @@ class LineTools(AccountTools):
         Args:
             customer_id: Such as "C1001".
         """
-        self.customer(customer_id)
+        # The same at a second time, so that what the customer was told stays right.
+        password = f"fern-{hashlib.sha256(customer_id.encode()).hexdigest()[:6]}"
         with self.state.edit("lines", self.customer(customer_id)["line"]) as line:
-            login = line["login"]
-            login["resets"] += 1
-            seed = f"{customer_id}:{login['resets']}:{login['password']}"
-            login["password"] = f"fern-{hashlib.sha256(seed.encode()).hexdigest()[:6]}"
-            return {"username": login["username"], "password": login["password"]}
+            line["login"]["password"] = password
+            return {"username": line["login"]["username"], "password": password}
 
     @writes
     def reprovision_line(self, customer_id: str) -> dict[str, Any]:
@@ -106,9 +104,7 @@ class LineTools(AccountTools):
         return speed
 
     @writes
-    def set_profile(
-        self, customer_id: str, profile: Literal["fast", "standard", "stable"]
-    ) -> str:
+    def set_profile(self, customer_id: str, profile: Literal["fast", "standard", "stable"]) -> str:
         """Set a copper line's profile; the router takes it when it is restarted.
 
         Args:

@@ -7,6 +7,8 @@ from typing import Any, Literal, NamedTuple
 
 from agentgym_tools.broadband.catalogue import PLANS
 
+_FROM_THE_SHOP = "fernline"
+_OF_LAST_YEAR = "sunflower"
 Technology = Literal["dsl", "fibre"]
 
 
@@ -50,7 +52,7 @@ class Situation(NamedTuple):
     """A kind of trouble, and how many customers have it."""
 
     name: str
-    count: int
+    homes: int
     change: Change
     technology: Technology | None = None
     areas: tuple[str, ...] = ()
@@ -103,17 +105,17 @@ def _noisy_copper(draft: Draft) -> None:
 
 
 def _login_wrong(draft: Draft) -> None:
-    draft.router["login"]["password"] = "fernline"
-    draft.line["port"]["failed_logins"] = draft.rng.randrange(1, 3)
+    draft.router["login"]["password"] = _FROM_THE_SHOP
+    draft.line["failed_logins"] = draft.rng.randrange(1, 3)
 
 
 def _login_locked(draft: Draft) -> None:
-    draft.router["login"]["password"] = "fernline"
-    draft.line["port"].update(failed_logins=5, locked="logins")
+    draft.router["login"]["password"] = _FROM_THE_SHOP
+    draft.line.update(failed_logins=5, locked="logins")
 
 
 def _security_lock(draft: Draft) -> None:
-    draft.line["port"]["locked"] = "security"
+    draft.line["locked"] = "security"
 
 
 def _under_provisioned(draft: Draft) -> None:
@@ -179,7 +181,7 @@ def _mac_filter(draft: Draft) -> None:
 
 
 def _old_wifi_password(draft: Draft) -> None:
-    draft.device(draft.rng.choice(["laptop", "phone"]))["password"] = "sunflower"
+    draft.device(draft.rng.choice(["laptop", "phone"]))["password"] = _OF_LAST_YEAR
 
 
 def _airplane(draft: Draft) -> None:

@@ -46,3 +46,18 @@ def age_on(date_of_birth: str, when: str) -> int:
     """Return how many years old someone is on a date."""
     born, then = day(date_of_birth), day(when)
     return then.year - born.year - ((then.month, then.day) < (born.month, born.day))
+
+
+def said_date(when: str) -> str:
+    """Say a date or a moment's date, such as "5 March"."""
+    return f"{day(when).day} {day(when):%B}"
+
+
+def said_time(when: str) -> str:
+    """Say a moment's time, such as "14:20"."""
+    return when[11:]
+
+
+def said(when: str) -> str:
+    """Say a moment, such as "Thursday 5 March at 14:20"."""
+    return f"{day(when):%A} {said_date(when)} at {said_time(when)}"

@@ -83,7 +83,7 @@ def prescriptions(
         home = "paediatrics" if age < 16 else "general"
         doctors = [part.id for part in staff if part.department == home]
         for medicine, controlled, _ in rng.sample(suitable, min(count, len(suitable))):
-            days, renewals = rng.choice((28, 30, 56, 60, 90)), rng.choice((0, 2, 3, 4, 6))
+            days, renewals = rng.choice((28, 30, 56, 60, 90)), rng.choice((2, 3, 4, 6))
             found.append(
                 Prescription(
                     id=f"X{6001 + len(found)}",
@@ -93,9 +93,9 @@ def prescriptions(
                     prescriber=rng.choice(doctors),
                     days=days,
                     renewals=renewals,
-                    renewals_used=rng.choice((renewals, rng.randint(0, renewals))),
-                    last_issued_on=plus_days(TODAY, -rng.randint(4, days + 12)),
-                    review_by=plus_days(TODAY, rng.randint(-40, 260)),
+                    renewals_used=rng.randint(0, renewals),
+                    last_issued_on=plus_days(TODAY, -rng.randint(days - 20, days + 12)),
+                    review_by=plus_days(TODAY, rng.randint(-30, 260)),
                     status="ended" if rng.random() < 0.08 else "active",
                 )
             )

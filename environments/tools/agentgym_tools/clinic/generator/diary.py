@@ -108,9 +108,7 @@ class Diary:
 
     def _open_slots(self) -> None:
         for practitioner in self.staff:
-            days = self.rng.choice(
-                [*combinations(range(5), 3), (0, 1, 2, 3, 4), (0, 2, 3, 4)]
-            )
+            days = self.rng.choice([*combinations(range(5), 3), (0, 1, 2, 3, 4), (0, 2, 3, 4)])
             for start in self._starts(practitioner, days):
                 number = 30001 + len(self.slots)
                 self.slots.append(

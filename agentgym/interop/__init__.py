@@ -1,0 +1,1 @@
+"""Other worlds' protocols: environments served to them, and theirs played as environments."""

@@ -1,0 +1,1 @@
+"""Minesweeper: open every square without a mine."""

@@ -1,0 +1,1 @@
+"""Text navigation: fetch a thing through rooms and locked doors."""

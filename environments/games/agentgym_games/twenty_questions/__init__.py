@@ -1,0 +1,1 @@
+"""Twenty questions: find the hidden one by asking about attributes."""

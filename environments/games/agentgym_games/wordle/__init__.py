@@ -1,0 +1,1 @@
+"""Wordle: find the hidden word."""

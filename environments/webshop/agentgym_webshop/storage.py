@@ -1,0 +1,131 @@
+"""A catalogue's folder: arrays that are mapped into memory, and a manifest written last."""
+
+import hashlib
+import json
+import mmap
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agentgym.errors import UsageError
+
+FORMAT = 1
+"""Raised with every change of the files' meaning."""
+
+_MANIFEST = "catalogue.json"
+
+
+class CatalogueError(UsageError):
+    """A catalogue that is missing, damaged, half-built or of another version."""
+
+
+def damaged(path: Path, why: str) -> CatalogueError:
+    """Return the error for a folder that cannot be used."""
+    return CatalogueError(
+        f"The catalogue {str(path)!r} is unusable: {why}.",
+        remedy="Delete that folder; it is built again where it is next needed.",
+    )
+
+
+def write_manifest(folder: Path, facts: dict[str, Any]) -> str:
+    """Seal a built folder: note every file's size and hash.
+
+    Returns:
+        The catalogue's digest, over all files' content.
+    """
+    files = {path.name: _file_facts(path) for path in sorted(folder.iterdir())}
+    digest = hashlib.sha256(json.dumps([FORMAT, files]).encode()).hexdigest()
+    manifest = {"format": FORMAT, "digest": digest, **facts, "files": files}
+    path = folder / _MANIFEST
+    with path.open("x", encoding="utf-8") as file:
+        json.dump(manifest, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    return digest
+
+
+def _file_facts(path: Path) -> list[Any]:
+    with path.open("rb") as file:
+        return [path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()]
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return what `write_manifest` noted, after checking that every file is there and whole.
+
+    Raises:
+        CatalogueError: There is no manifest, or it and the files do not agree in size.
+    """
+    path = folder / _MANIFEST
+    try:
+        manifest: Any = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        what = "it is half-built" if folder.is_dir() else "there is no such folder"
+        raise damaged(folder, what) from None
+    except (OSError, ValueError) as error:
+        raise damaged(folder, f"{_MANIFEST} cannot be read ({error})") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise damaged(folder, f"it is not in format {FORMAT}")
+    try:
+        for name, (size, _) in manifest["files"].items():
+            _check_size(folder, name, size)
+    except (KeyError, AttributeError, TypeError, ValueError) as error:
+        raise damaged(folder, f"{_MANIFEST} lacks what it should say ({error})") from error
+    return manifest
+
+
+def _check_size(folder: Path, name: str, size: int) -> None:
+    try:
+        found = (folder / name).stat().st_size
+    except OSError:
+        raise damaged(folder, f"{name} is missing") from None
+    if found != size:
+        raise damaged(folder, f"{name} has {found} bytes, not {size}")
+
+
+def verify(folder: Path) -> None:
+    """Read every file and compare it with the hash noted when it was built.
+
+    Raises:
+        CatalogueError: One differs.
+    """
+    for name, facts in read_manifest(folder)["files"].items():
+        if _file_facts(folder / name) != facts:
+            raise damaged(folder, f"{name} has changed since it was built")
+
+
+def map_array(folder: Path, name: str) -> NDArray[Any]:
+    """Map an array read-only; pages are shared with every process that maps it.
+
+    Raises:
+        CatalogueError: The file is not an array.
+    """
+    try:
+        array = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise damaged(folder, f"{name}.npy cannot be mapped ({error})") from error
+    return array.view(np.ndarray)
+
+
+def map_bytes(folder: Path, name: str) -> mmap.mmap:
+    """Map a file of bytes read-only.
+
+    Raises:
+        CatalogueError: The file is empty or cannot be mapped.
+    """
+    try:
+        with (folder / name).open("rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as error:
+        raise damaged(folder, f"{name} cannot be mapped ({error})") from error
+
+
+def new_array(folder: Path, name: str, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Make an array's file, to be filled through the mapping that is returned."""
+    path = folder / f"{name}.npy"
+    if 0 in shape:
+        np.save(path, np.zeros(shape, dtype))
+        return np.zeros(shape, dtype)
+    return np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
