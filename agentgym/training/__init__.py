@@ -1,0 +1,1 @@
+"""Training: any environment under TRL, token-exact, with turn-level credit."""

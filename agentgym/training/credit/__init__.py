@@ -1,0 +1,1 @@
+"""Credit assignment: from a group of episodes to an advantage for every turn."""
