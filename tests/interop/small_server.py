@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -139,6 +140,15 @@ def rubbish() -> None:
         sys.stdout.flush()
 
 
+RAW: dict[str, Callable[[], Raw]] = {
+    "pages": lambda: Raw([[tool("first"), tool("second")], [tool("third")], [tool("last")]]),
+    "twice": lambda: Raw([[tool("same")], [tool("same")]]),
+    "schema": lambda: Raw([[tool("odd", properties={"a": {"type": "nothing"}})]]),
+    "growing": lambda: Growing([[tool("grow")]]),
+    "endless": lambda: Endless([[]]),
+}
+
+
 def main() -> None:
     kind = sys.argv[1] if len(sys.argv) > 1 else "notes"
     if kind == "notes":
@@ -153,16 +163,7 @@ def main() -> None:
         sys.stderr.write("no ink at all\n")
         sys.exit(4)
     else:
-        raw = {
-            "pages": lambda: Raw(
-                [[tool("first"), tool("second")], [tool("third")], [tool("last")]]
-            ),
-            "twice": lambda: Raw([[tool("same")], [tool("same")]]),
-            "schema": lambda: Raw([[tool("odd", properties={"a": {"type": "nothing"}})]]),
-            "growing": lambda: Growing([[tool("grow")]]),
-            "endless": lambda: Endless([[]]),
-        }[kind]()
-        anyio.run(raw.run)
+        anyio.run(RAW[kind]().run)
 
 
 if __name__ == "__main__":

@@ -189,7 +189,7 @@ async def test_each_client_has_an_episode_of_its_own(store: TrajectoryStore) -> 
             refusal = pytest.RaisesExc(MCPError, match="No episode is left")
             with pytest.RaisesGroup(refusal, flatten_subgroups=True):
                 await table.client().__aenter__()
-        assert table.host.all_played.is_set()
+        await table.host.all_played.wait()
     one_kept, other_kept = store.trajectories("served")
     assert (one_kept.success, other_kept.success) == (True, False)
     assert (one_kept.seed, other_kept.seed) == (0, 1)

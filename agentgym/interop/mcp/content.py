@@ -61,10 +61,9 @@ def from_result(result: CallToolResult, *, longest: int) -> Content:
     if not blocks and result.structured_content is not None:
         text = json.dumps(result.structured_content, ensure_ascii=False)
         blocks = [TextContent(text=text)]
-    parts = [_part(block, longest) for block in blocks]
-    if all(isinstance(part, TextPart) for part in parts):
-        return _cut("\n".join(part.text for part in parts if isinstance(part, TextPart)), longest)
-    return tuple(parts)
+    if any(isinstance(block, ImageContent) for block in blocks):
+        return tuple(_part(block, longest) for block in blocks)
+    return _cut("\n".join(_text(block) for block in blocks), longest)
 
 
 def number_in(result: CallToolResult) -> float | None:
@@ -92,8 +91,10 @@ def _part(block: ContentBlock, longest: int) -> TextPart | ImagePart:
     return TextPart(text=_cut(_text(block), longest))
 
 
-def _text(block: TextContent | AudioContent | ResourceLink | EmbeddedResource) -> str:
+def _text(block: ContentBlock) -> str:
     match block:
+        case ImageContent():
+            return f"(image, {block.mime_type})"
         case TextContent():
             return block.text
         case AudioContent():

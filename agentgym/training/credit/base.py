@@ -40,7 +40,7 @@ class Episode:
 
 
 Advantages = list[list[float]]
-"""For each episode of a group, for each of its turns, the advantage of every token sampled in it."""
+"""For each episode of a group and each of its turns: the advantage of every token of the turn."""
 
 
 class Estimator(Protocol):

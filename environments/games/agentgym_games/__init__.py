@@ -21,7 +21,7 @@ MINESWEEPER = _spec(
     "minesweeper", "MinesweeperEnvironment", "Open every square without a mine by deduction.", 60
 )
 SOKOBAN = _spec("sokoban", "SokobanEnvironment", "Push every box onto a goal.", 60)
-TEXTNAV = _spec("textnav", "TextNavEnvironment", "Fetch a thing through rooms and locked doors.", 60)
+TEXTNAV = _spec("textnav", "TextNavEnvironment", "Fetch a thing through a house.", 60)
 TWENTY_QUESTIONS = _spec(
     "twenty-questions",
     "TwentyQuestionsEnvironment",

@@ -15,7 +15,7 @@ from agentgym_games.sets import write_set
 
 def main(arguments: list[str] | None = None) -> None:
     """Write the sets that the arguments name; None takes the command line's."""
-    parser = argparse.ArgumentParser(prog="python -m agentgym_games", description="Write task sets.")
+    parser = argparse.ArgumentParser("python -m agentgym_games", description="Write task sets.")
     parser.add_argument("folder", type=Path, help="where to: FOLDER/<game>/<set>")
     parser.add_argument("--game", choices=sorted({recipe.game for recipe in RECIPES}))
     parser.add_argument("--set", dest="name", choices=sorted({recipe.name for recipe in RECIPES}))

@@ -45,7 +45,8 @@ class GameEnvironment(ToolEnvironment[PublicT, PrivateT], Generic[PublicT, Priva
         for base in getattr(cls, "__orig_bases__", ()):
             if get_origin(base) is GameEnvironment:
                 public, private, state = get_args(base)
-                cls.task_type = Task[public, private]
+                task: Any = Task
+                cls.task_type = task[public, private]
                 cls._states = TypeAdapter(state)
 
     def __init__(self, *, dense: bool = False, instructions: bool = True) -> None:

@@ -1,10 +1,16 @@
 """A built catalogue: products and their search index, in files that processes share."""
 
-from functools import lru_cache
+import hashlib
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
+import platformdirs
 
+from agentgym.errors import UsageError
+from agentgym_webshop.building import Progress, build_catalogue
+from agentgym_webshop.generator.families import SEED
+from agentgym_webshop.generator.generation import DEFAULT_TAGGER, products
 from agentgym_webshop.products import Product
 from agentgym_webshop.records import decode
 from agentgym_webshop.searching import SearchIndex
@@ -12,6 +18,15 @@ from agentgym_webshop.storage import damaged, map_array, map_bytes, read_manifes
 
 CACHED_PRODUCTS = 512
 """Decoded products that are kept, about 5 kB each."""
+
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+"""Products of the generated catalogues."""
+
+_MAKERS = (
+    *("analysis", "block_max", "bm25", "building", "indexing", "products", "records", "storage"),
+    "tagging",
+)
+"""The modules that decide what is in a built catalogue, beside the generator."""
 
 
 class Catalogue:
@@ -98,10 +113,44 @@ class Catalogue:
             raise damaged(self.path, f"product {index} cannot be read ({error})") from error
 
 
-def shipped(size: int) -> Catalogue:
+def shipped(size: int, *, progress: Progress | None = None) -> Catalogue:
     """Open the generated catalogue of one size, building it where it is not there yet.
 
+    It lies in the user's cache folder, under a name that holds a hash of the code and the words it
+    is made from, so that other code never meets an old one.
+
+    Args:
+        size: One of `SIZES`.
+        progress: Told while building how many products are done.
+
     Raises:
-        UsageError: No catalogue has this size.
+        UsageError: No generated catalogue has this size.
+        CatalogueError: It is there and damaged.
     """
-    raise NotImplementedError
+    if size not in SIZES:
+        raise UsageError(
+            f"There is no generated catalogue of {size} products.",
+            remedy=f"Sizes: {', '.join(map(str, SIZES))}.",
+        )
+    path = cache_folder() / f"generated-{size}-{_code_hash()}"
+    if not path.exists():
+        facts = {"tagger": f"{DEFAULT_TAGGER.name} {DEFAULT_TAGGER.version}", "seed": SEED}
+        build_catalogue(path, products(size), facts=facts, progress=progress)
+    return Catalogue.open(path)
+
+
+def cache_folder() -> Path:
+    """Return the folder that built catalogues lie in."""
+    return Path(platformdirs.user_cache_dir("agentgym")) / "webshop"
+
+
+@cache
+def _code_hash() -> str:
+    package = Path(__file__).parent
+    paths = [package / f"{name}.py" for name in _MAKERS]
+    paths += sorted(path for path in package.joinpath("generator").rglob("*") if path.is_file())
+    code = hashlib.sha256()
+    for path in paths:
+        if path.suffix in (".py", ".toml"):
+            code.update(path.read_bytes())
+    return code.hexdigest()[:12]

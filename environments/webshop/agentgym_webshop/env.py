@@ -7,7 +7,6 @@ from agentgym.env import ToolEnvironment, digest
 from agentgym.errors import ToolError, UsageError
 from agentgym.tools import tool
 from agentgym.types import Message, Reward
-from agentgym_webshop.catalogue import Catalogue
 from agentgym_webshop.elements import find
 from agentgym_webshop.grading import Grader
 from agentgym_webshop.opening import open_catalogue
@@ -37,7 +36,6 @@ class WebShopEnvironment(ToolEnvironment[WebShopPublic, WebShopPrivate]):
         shaping: Whether a turn's reward is the change of what buying now would score; the last
             turn's is the grade either way.
         tagger: Finds the nouns that the reward compares; None takes those of the catalogue.
-        catalogue: The shop's products; None opens the catalogue that each task names.
     """
 
     def __init__(
@@ -48,7 +46,6 @@ class WebShopEnvironment(ToolEnvironment[WebShopPublic, WebShopPrivate]):
         show_attributes: bool = False,
         shaping: bool = False,
         tagger: Tagger | None = None,
-        catalogue: Catalogue | None = None,
     ) -> None:
         if type(history) is not int or not 0 <= history <= 100:
             raise UsageError(f"history is {history!r}.", remedy="Give a whole number, 0 to 100.")
@@ -59,7 +56,6 @@ class WebShopEnvironment(ToolEnvironment[WebShopPublic, WebShopPrivate]):
         self._show_attributes = show_attributes
         self._shaping = shaping
         self._tagger = tagger
-        self._given = catalogue
         self._past: tuple[str, ...] = ()
 
     async def setup(self) -> Sequence[Message]:
@@ -122,7 +118,7 @@ class WebShopEnvironment(ToolEnvironment[WebShopPublic, WebShopPrivate]):
         return digest([self.task.id, place, viewed])
 
     async def _enter(self) -> None:
-        catalogue = self._given or await open_catalogue(self.task)
+        catalogue = await open_catalogue(self.task)
         self._shop = Shop(catalogue, show_attributes=self._show_attributes)
         self._grader = Grader(self.task.private, catalogue.tagger, self._tagger)
 

@@ -7,7 +7,6 @@ import pytest
 from agentgym.types import Task
 from agentgym_webshop.building import build_catalogue
 from agentgym_webshop.catalogue import Catalogue
-from agentgym_webshop.env import WebShopEnvironment
 from agentgym_webshop.products import Product, Review
 from agentgym_webshop.tasks import WebShopPrivate, WebShopPublic
 
@@ -59,7 +58,8 @@ def products() -> list[Product]:
     return [*dresses, lamp]
 
 
-MakeTask = Callable[..., Task[WebShopPublic, WebShopPrivate]]
+WebShopTask = Task[WebShopPublic, WebShopPrivate]
+MakeTask = Callable[..., WebShopTask]
 
 
 @pytest.fixture(scope="session")
@@ -80,36 +80,32 @@ def dress() -> Product:
 
 
 @pytest.fixture(scope="session")
-def make_task() -> MakeTask:
-    """Return a function that makes a task for the dress."""
+def make_task(dresses: Catalogue) -> MakeTask:
+    """Return a function that makes a task for the dress, in the catalogue of `products`."""
 
     def make(
         options: Mapping[str, str] | tuple[str, ...] = (),
-        attributes: tuple[str, ...] = ("cotton",),
-        price_upper: float = 30.0,
-        product: Product = DRESS,
+        *,
         task_id: str = "dress",
-    ) -> Task[WebShopPublic, WebShopPrivate]:
+        catalogue: Catalogue = dresses,
+        **changes: object,
+    ) -> WebShopTask:
         public = WebShopPublic(instruction="i want a light <summer> dress", products=61)
-        private = WebShopPrivate(
-            asin=product.asin,
-            title=product.title,
-            query=product.query,
-            category=product.category,
-            nouns=product.nouns,
-            attributes=attributes,
-            options=dict(options) if isinstance(options, Mapping) else options,
-            price_upper=price_upper,
-            oracle_query="summer dress",
-        )
-        return Task[WebShopPublic, WebShopPrivate](id=task_id, public=public, private=private)
-
-    return make
-
-
-@pytest.fixture
-def make_env(dresses: Catalogue) -> Callable[..., WebShopEnvironment]:
-    def make(**options: object) -> WebShopEnvironment:
-        return WebShopEnvironment(**{"catalogue": dresses, **options})  # type: ignore[arg-type]
+        private = {
+            "asin": DRESS.asin,
+            "title": DRESS.title,
+            "query": DRESS.query,
+            "category": DRESS.category,
+            "nouns": DRESS.nouns,
+            "attributes": ("cotton",),
+            "options": options,
+            "price_upper": 30.0,
+            "oracle_query": "dress 1",
+            "catalogue": catalogue.path,
+            "catalogue_digest": catalogue.digest,
+            **changes,
+        }
+        goal = WebShopPrivate.model_validate(private)
+        return Task[WebShopPublic, WebShopPrivate](id=task_id, public=public, private=goal)
 
     return make

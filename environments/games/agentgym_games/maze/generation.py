@@ -31,9 +31,9 @@ class MazeLevel:
 
 
 CORE = {
-    "easy": MazeLevel(size=7, nearest=10),
-    "medium": MazeLevel(size=9, loops=2, nearest=14),
-    "hard": MazeLevel(size=11, loops=4, nearest=18),
+    "easy": MazeLevel(size=7, nearest=14),
+    "medium": MazeLevel(size=9, loops=2, nearest=18),
+    "hard": MazeLevel(size=11, loops=4, nearest=24),
 }
 TINY = {"tiny": MazeLevel(size=4, views=("position",), carved=False, walls=4, nearest=3)}
 

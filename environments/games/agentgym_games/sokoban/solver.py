@@ -67,7 +67,9 @@ def pushes_left(board: Board, boxes: tuple[Square, ...]) -> int:
     The cheapest assignment, over all permutations: boards have few boxes. A box that can reach no
     goal counts as a million pushes.
     """
-    costs = [[push_distances(board, goal).get(box, _STUCK) for goal in board.goals] for box in boxes]
+    costs = [
+        [push_distances(board, goal).get(box, _STUCK) for goal in board.goals] for box in boxes
+    ]
     return min(
         sum(row[goal] for row, goal in zip(costs, order, strict=True))
         for order in permutations(range(len(boxes)))

@@ -112,9 +112,7 @@ def _lock(
     opened = {""}
     reached = _reach(locked, start, opened)
     while True:
-        border = [
-            p.lock for p in locked if p.lock not in opened and {p.room, p.to} & set(reached)
-        ]
+        border = [p.lock for p in locked if p.lock not in opened and {p.room, p.to} & set(reached)]
         if not border:
             return tuple(locked), keys, reached
         colour = dice.pick(border)

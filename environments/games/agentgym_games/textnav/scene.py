@@ -60,10 +60,8 @@ def read_scene(text: str) -> Scene:
     for line in text.splitlines():
         name, _, value = line.partition(": ")
         fields[name] = value
-    ways: dict[Direction, str] = {}
-    shown = [entry.partition(" (") for entry in fields["exits"].split(", ")]
-    for way in STEPS:
-        ways |= {way: lock.removesuffix(" door)") for name, _, lock in shown if name == way}
+    shown = {way: lock for way, _, lock in (e.partition(" (") for e in fields["exits"].split(", "))}
+    ways = {way: shown[way].removesuffix(" door)") for way in STEPS if way in shown}
     here, carried = (_names(fields[name]) for name in ("here", "carried"))
     return Scene(fields["room"], ways, here, carried)
 

@@ -22,7 +22,7 @@ FIRST_NAMES = (
     "Mona", "Nils", "Olga", "Paul", "Rosa", "Sam", "Tara", "Udo", "Vera", "Will", "Yara", "Zoe",
 )  # fmt: skip
 LAST_NAMES = (
-    "Bell", "Cole", "Dale", "Ford", "Gray", "Hill", "Lake", "Marsh", "Park", "Reed", "Stone", "Wood",
+    "Bell", "Cole", "Dale", "Ford", "Gray", "Hill", "Lake", "Moss", "Park", "Reed", "Stone", "Wood",
 )  # fmt: skip
 THINGS: dict[str, tuple[str, ...]] = {
     "size": ("tiny", "small", "big"),

@@ -6,8 +6,8 @@ from agentgym.tools import tool
 from agentgym.types import Json
 from agentgym_games.game import GameEnvironment
 from agentgym_games.wordle.rules import (
-    Words,
     WordleState,
+    Words,
     consistent,
     guess,
     lost,

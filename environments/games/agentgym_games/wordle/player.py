@@ -20,9 +20,7 @@ def oracle(
     yield from play(observation, task.public.allowed())
 
 
-def play(
-    observation: Observation, allowed: Sequence[str]
-) -> Generator[Action, Observation, None]:
+def play(observation: Observation, allowed: Sequence[str]) -> Generator[Action, Observation, None]:
     """Guess the word whose answer is the most informative (Shannon entropy), to the end.
 
     Args:

@@ -5,6 +5,7 @@ import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from threading import Lock
 from types import SimpleNamespace
 from typing import Any
@@ -52,8 +53,7 @@ def gold_calls(task: Any, state: Any) -> Sequence[tuple[str, dict[str, Json]]]:
 
 def render(result: Any) -> str:
     """Write a tool's result as upstream does: objects as YAML, all else as text."""
-    import yaml
-
+    yaml = import_module("yaml")
     if hasattr(result, "model_dump"):
         return str(yaml.safe_dump(result.model_dump())).strip()
     if isinstance(result, list):

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 from agentgym.types import Json
@@ -28,8 +29,7 @@ def open_state(suite: str, user_task: str, injections: Mapping[str, str]) -> Any
 @cache
 def places(suite: str) -> Mapping[str, str]:
     """Return what stands at each place where no attacker wrote."""
-    import yaml
-
+    yaml = import_module("yaml")
     defaults = suites()[suite].get_injection_vector_defaults()
     # They are written as the inside of a YAML text in double quotes, escapes and all.
     return {place: yaml.safe_load(f'"{default}"') for place, default in defaults.items()}
@@ -43,8 +43,7 @@ def data_hash(suite: str) -> str:
 
 @cache
 def _data(suite: str) -> Json:
-    import yaml
-
+    yaml = import_module("yaml")
     read = wheel_module("task_suite.task_suite").read_suite_file
     marks = {place: f"{_OPEN}{place}{_CLOSE}" for place in places(suite)}
     return yaml.safe_load(read(suite, "environment.yaml", None).format(**marks))

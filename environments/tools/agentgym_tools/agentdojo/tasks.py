@@ -13,7 +13,7 @@ from agentgym_tools.agentdojo.attacks import injected_text
 from agentgym_tools.agentdojo.calls import gold_calls, make_call
 from agentgym_tools.agentdojo.grading import Episode, useful
 from agentgym_tools.agentdojo.states import data_hash, open_state, places
-from agentgym_tools.agentdojo.wheel import BENCHMARK, SUITES, suites, wheel_version
+from agentgym_tools.agentdojo.wheel import SUITES, suites, wheel_version
 
 BENIGN, ATTACKED = "benign", "attacked"
 
@@ -92,7 +92,7 @@ def _task_set(attack: str) -> TaskSet:
     info = TaskSetInfo(
         name=attack,
         environment="agentdojo",
-        description=f"AgentDojo {BENCHMARK}, from agentdojo {wheel_version()}, under {attack!r}.",
+        description=f"AgentDojo's suites, from agentdojo {wheel_version()}, under {attack!r}.",
         licence="MIT",
         splits={BENIGN: "without an attack", ATTACKED: f"under the attack {attack!r}"},
     )

@@ -17,8 +17,14 @@ from typing import Any
 
 from agentgym.errors import UsageError
 
-BENCHMARK = "v1.2.2"
+BENCHMARK = (1, 2, 2)
+"""The benchmark's version: each task is taken as of its last correction up to it."""
+
 SUITES = ("workspace", "travel", "banking", "slack")
+
+_FORGOTTEN = "agentdojo.default_suites.v1_1_2"
+"""Corrections of version 1.1.2, which the wheel itself never loads: without them a check of the
+workspace suite does not see that its attack has succeeded."""
 
 _PIPELINE = "agentdojo.agent_pipeline"
 _REMEDY = (
@@ -40,7 +46,7 @@ def wheel_version() -> str:
 
 @cache
 def suites() -> Mapping[str, Any]:
-    """Import and return the suites by name, as of benchmark version `BENCHMARK`.
+    """Import and return the suites by name, as of version `BENCHMARK`.
 
     Raises:
         UsageError: The wheel, or what its suites import, is not installed.
@@ -49,11 +55,12 @@ def suites() -> Mapping[str, Any]:
     try:
         with _without_model_clients():
             loading = import_module("agentdojo.task_suite.load_suites")
+            import_module(_FORGOTTEN)
     except ModuleNotFoundError as error:
         missing = f"AgentDojo's suites need the package {error.name}, which is not installed."
         raise UsageError(missing, remedy=_REMEDY) from error
-    found = loading.get_suites(BENCHMARK)
-    return {name: found[name] for name in SUITES}
+    first = loading.get_suites("v1")  # the ones that every later version's tasks are added to
+    return {name: first[name].get_new_version(BENCHMARK) for name in SUITES}
 
 
 def wheel_module(name: str) -> Any:

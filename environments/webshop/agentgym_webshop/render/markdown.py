@@ -33,7 +33,8 @@ def _results(view: View) -> Iterator[str]:
     if not view.listing:
         yield "No product was found."
     else:
-        yield f"Page {session.number} of {view.pages}, {view.total} products."
+        products = "1 product" if view.total == 1 else f"{view.total} products"
+        yield f"Page {session.number} of {view.pages}, {products}."
         yield ""
     for product in view.listing:
         yield f"- [{product.asin}] {product.title} ({money(product)})"

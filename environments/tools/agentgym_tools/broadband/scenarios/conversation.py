@@ -91,7 +91,9 @@ class Conversation:
 
     def slots(self) -> list[tuple[str, Record]]:
         """Return all visit slots of the customer's area, free or taken."""
-        return [(k, slot) for k, slot in self._desk.state.items("slots") if slot["area"] == self.area]
+        return [
+            (k, slot) for k, slot in self._desk.state.items("slots") if slot["area"] == self.area
+        ]
 
     def agent(self, tool: str, **arguments: Json) -> Call:
         """Return a call of the agent's for this customer."""
@@ -226,7 +228,7 @@ class Conversation:
             required=tuple(self._required),
             lookups=tuple(Lookup(any_of=(_asked(call),)) for call in unique),
             subjects=(self.id,),
-            handover="hand over" in self._kinds,
+            handover="must" if "hand over" in self._kinds else "never",
         )
         return ToolsTask(
             id=f"{NAME}-{self.name}",

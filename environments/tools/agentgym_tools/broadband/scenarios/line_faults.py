@@ -6,6 +6,7 @@ from agentgym_tools.broadband.scenarios import deeds
 from agentgym_tools.broadband.scenarios.callers import Caller
 from agentgym_tools.broadband.scenarios.conversation import Conversation
 from agentgym_tools.broadband.scenarios.visits import book, told_break, told_margin
+from agentgym_tools.script import Deed
 
 
 def conversations() -> Iterator[Conversation]:
@@ -167,7 +168,10 @@ def _copper() -> Iterator[Conversation]:
     )
     look = deeds.cables(c.home)
     misread = look.model_copy(
-        update={"first": look.call, "first_says": ("I see a lot of cables. Which one do you mean?",)}
+        update={
+            "first": look.call,
+            "first_says": ("I see a lot of cables. Which one do you mean?",),
+        }
     )
     yield _stable(c, misread, "Our connection is unstable, games are impossible.")
 
@@ -176,7 +180,7 @@ def _filter(c: Conversation, *says: str) -> Conversation:
     return c.repair(says, deeds.cables(c.home), deeds.fit_filter(c.home)).handy()
 
 
-def _stable(c: Conversation, look: deeds.Deed, *says: str) -> Conversation:
+def _stable(c: Conversation, look: Deed, *says: str) -> Conversation:
     change = c.agent("set_profile", profile="stable")
     return c.repair(says, look, change, deeds.restart(c.home)).handy()
 
@@ -200,7 +204,8 @@ def _broken() -> Iterator[Conversation]:
         "network fault",
         told=(told_break(c),),
         tests=True,
-        first=("Oh wait, not tomorrow. The day after, March 4th, please.",),
+        before="PAR-0303-A",
+        changed=("Oh wait, not tomorrow. The day after, March 4th, please.",),
     )
 
     c = Conversation("noise-harbour", "train", "C1050")
@@ -214,7 +219,10 @@ def _broken() -> Iterator[Conversation]:
 
     c = Conversation("noise-old-town", "test", "C1051")
     yield book(
-        *(c, "The internet is slow and breaks off. Take the earliest date if you must.",),
+        *(
+            c,
+            "The internet is slow and breaks off. Take the earliest date if you must.",
+        ),
         *("OLD-0309-P", "network fault"),
         told=(told_margin(c),),
         tests=True,

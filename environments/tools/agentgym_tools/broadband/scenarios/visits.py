@@ -33,7 +33,8 @@ def book(
     told: tuple[str, ...] = (),
     tests: bool = False,
     looks: tuple[Deed, ...] = (),
-    first: Wordings = (),
+    before: str = "",
+    changed: Wordings = (),
 ) -> Conversation:
     """Add the wish for a visit, or a fault that only a visit mends.
 
@@ -45,24 +46,29 @@ def book(
         told: What has to be told.
         tests: Whether the usual tests come first.
         looks: What the person looks at before.
-        first: What they say when they change their mind about the day, when asked to confirm.
+        before: The slot they wanted at first, where they change their mind.
+        changed: What they say then, when asked to confirm.
     """
     fee = 0.0 if reason == "network fault" else 49.0
     visit = c.agent("book_visit", slot_id=slot, reason=reason, fee=fee)
     slots = Call(name="list_visit_slots", arguments={"area": c.area})
     proofs = (*c.tests()[1:], slots) if tests else (slots,)
-    done = Expect(collection="visits", fields={"customer": c.id, "slot": slot, "status": "booked"})
+    at_first = Wish(says=(says,), done=(_is_booked(c, before),)) if before else None
     cost: tuple[str, ...] = ("49",) if fee else FREE
     return c.grant(
-        first or (says,),
+        changed or (says,),
         *looks,
         visit,
-        done=(done,),
+        done=(_is_booked(c, slot),),
         agrees=(*when(c, slot), cost),
         proofs=proofs,
         told=told,
-        before=Wish(says=(says,)) if first else None,
+        before=at_first,
     )
+
+
+def _is_booked(c: Conversation, slot: str) -> Expect:
+    return Expect(collection="visits", fields={"customer": c.id, "slot": slot, "status": "booked"})
 
 
 def when(c: Conversation, slot_id: str) -> Parts:
@@ -95,7 +101,7 @@ def _booked() -> Iterator[Conversation]:
     c = Conversation("visit-changes-mind", "train", "C1016")
     says = "Could somebody install another socket on March 3rd?"
     changed = ("Hm, the 6th is better for me, March 6th in the morning. Can we take that?",)
-    yield book(c, says, "QUA-0306-A", "installation", first=changed)
+    yield book(c, says, "QUA-0306-A", "installation", before="QUA-0303-P", changed=changed)
 
     c = Conversation("visit-authorised", "test", "C1085", caller=Caller(name="Lea Reyes"))
     says = "We want our socket moved to another room, on March 11th please."
@@ -159,14 +165,13 @@ def _visit(c: Conversation) -> str:
 def _move(c: Conversation, visit: str, slot: str, *says: str) -> Conversation:
     old = c.record("visits", visit)
     new = c.agent("book_visit", slot_id=slot, reason=old["reason"], fee=old["fee"])
-    booked = {"customer": c.id, "slot": slot, "status": "booked"}
     return c.grant(
         says,
         Call(name="cancel_visit", arguments={"visit_id": visit}),
         new,
         done=(
             Expect(collection="visits", key=visit, fields={"status": "cancelled"}),
-            Expect(collection="visits", fields=booked),
+            _is_booked(c, slot),
         ),
         agrees=when(c, slot),
         proofs=(c.agent("get_account"), Call(name="list_visit_slots", arguments={"area": c.area})),
@@ -180,9 +185,7 @@ def _refused() -> Iterator[Conversation]:
         ("I'd like a technician for a second socket. The earlier the better, this Wednesday.",),
         c.agent("get_account"),
         told=(c.tell("one visit at a time", date, ("one", "already", "only")),),
-        gives_in=(
-            Expect(collection="visits", fields={"customer": c.id, "slot": "PAR-0304-P"}),
-        ),
+        gives_in=(Expect(collection="visits", fields={"customer": c.id, "slot": "PAR-0304-P"}),),
         insists=(("But that is for something else. I want both.",),),
     )
 

@@ -92,7 +92,7 @@ class Draft:
         rules = Rules(
             lookups=tuple(self._lookups),
             subjects=tuple(dict.fromkeys(caller.patient for caller in self._callers)),
-            handover=self.handover,
+            handover="must" if self.handover else "never",
         )
         private = ToolsPrivate(script=script, story=self._story(script), rules=rules)
         outcome = self._outcomes[0] if len(set(self._outcomes)) == 1 else "mixed"

@@ -1,0 +1,1 @@
+"""The generated shop: products, goals and instructions out of a hand-written grammar."""
