@@ -78,6 +78,19 @@ class Environment(ABC):
     async def close(self) -> None:
         """Release everything; closing twice is allowed."""
 
+    def recall(self, observations: Sequence[Observation], grade: Reward) -> None:
+        """Prepare for the next `reset` to begin an episode that was played before.
+
+        For environments where something comes from outside, such as words of a model that plays a
+        person: they take it from the record, and work everything else out again. By default
+        nothing does.
+
+        Args:
+            observations: What the episode's agent was shown, the first observation included.
+            grade: The episode's final grade.
+        """
+        return
+
     async def fingerprint(self) -> str:
         """Return a string that is the same exactly where the state is the same."""
         raise CapabilityError("fingerprint", type(self).__name__)

@@ -67,6 +67,7 @@ def serve(
     It ends once all episodes are played, or where its client leaves. How each was graded is said
     on standard error, never to the client.
     """
+    from agentgym.cli.results import named_store
     from agentgym.interop.mcp import require_mcp
     from agentgym.trajectories.store import TrajectoryStore
 
@@ -99,7 +100,7 @@ def serve(
         idle_s=checked_seconds("--idle-timeout", idle_timeout),
         on_ready=lambda url: print_text(f"Serving at {url}", to_stderr=True),
     )
-    ended = _Ended(store)
+    ended = _Ended(named_store(store))
     with TrajectoryStore.open(store) as opened:
         if transport == "stdio":
             asyncio.run(serve_pipe(plan, agent, opened, ended.note))
@@ -124,14 +125,14 @@ class _Ended:
     """Says on standard error what each episode came to.
 
     Args:
-        store: The store as it was named.
+        where: The words that name the store in a command.
 
     Attributes:
         broken: Whether the last attempt at an episode ended in an error.
     """
 
-    def __init__(self, store: str | None) -> None:
-        self._where = f" --store {shlex.quote(store)}" if store else ""
+    def __init__(self, where: str) -> None:
+        self._where = where
         self._broken: set[tuple[str, int]] = set()
 
     @property

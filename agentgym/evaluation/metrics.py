@@ -7,6 +7,7 @@ from statistics import fmean
 
 from pydantic import Field
 
+from agentgym.evaluation.passes import PassRates, pass_rates
 from agentgym.trajectories.record import RunRecord
 from agentgym.trajectories.summaries import EpisodeSummary
 from agentgym.types import Frozen, Usage
@@ -26,6 +27,7 @@ class RunResult(Frozen):
         success_rate: Share of scored episodes that reached their task's threshold.
         success_stderr: Standard error of `success_rate`, clustered by task.
         success_rate_planned: Successes over planned episodes: what is missing counts as lost.
+        passes: How often tasks are solved in k tries; empty where each was tried once.
         errors: Infrastructure faults by kind, those that a retry mended included; they are
             never scores.
         errored: Episodes that ended in an error.
@@ -48,6 +50,7 @@ class RunResult(Frozen):
     success_rate: float | None
     success_stderr: float | None
     success_rate_planned: float
+    passes: tuple[PassRates, ...] = ()
     errors: dict[str, int] = Field(default_factory=dict)
     errored: int = 0
     limits: dict[str, int] = Field(default_factory=dict)
@@ -83,6 +86,7 @@ def summarise(run: RunRecord, episodes: Iterable[EpisodeSummary]) -> RunResult:
         success_rate=_mean(successes),
         success_stderr=clustered_stderr(successes),
         success_rate_planned=sum(bool(row.success) for row in scored) / planned,
+        passes=_passes(run, successes),
         errors=dict(sorted(errors.items())),
         errored=len(rows) - len(scored),
         limits=dict(Counter(row.detail for row in rows if row.status == "limit")),
@@ -92,6 +96,13 @@ def summarise(run: RunRecord, episodes: Iterable[EpisodeSummary]) -> RunResult:
         model_s=sum(row.model_s for row in rows),
         env_s=sum(row.env_s for row in rows),
     )
+
+
+def _passes(run: RunRecord, successes: Mapping[str, Sequence[float]]) -> tuple[PassRates, ...]:
+    if run.epochs == 1:
+        return ()
+    tries = {task_id: successes.get(task_id, ()) for task_id in run.task_ids}
+    return pass_rates({k: (len(v), round(sum(v))) for k, v in tries.items()}, run.epochs)
 
 
 def clustered_stderr(clusters: Mapping[str, Sequence[float]]) -> float | None:

@@ -109,6 +109,9 @@ async def _again(environment: Environment, stored: Trajectory, task: Task[Any, A
     async def fingerprint() -> str | None:
         return None if stored.first_fingerprint is None else await environment.fingerprint()
 
+    if stored.first is not None and stored.grade is not None:
+        shown = [stored.first, *(turn.observation for turn in stored.turns)]
+        environment.recall(shown, stored.grade)
     first = await environment.reset(task, seed=stored.seed)
     first_fingerprint = await fingerprint()
     turns: list[Turn] = []

@@ -7,13 +7,14 @@ import time
 from pathlib import Path
 
 from agentgym.errors import AgentgymError
-from tests.bench import engine, http, memory, reset, sandbox, servers, sql, start, store, tools
+from tests.bench import engine, http, mcp, memory, reset, sandbox, servers, sql, start, store, tools
 from tests.bench.figures import Effort, Figure, Findings, Skipped, Topic
 from tests.bench.report import show, to_json
 
 TOPICS: dict[str, Topic] = {
     "engine": engine.measure,
     "http": http.measure,
+    "mcp": mcp.measure,
     "store": store.measure,
     "memory": memory.measure,
     "sql": sql.measure,

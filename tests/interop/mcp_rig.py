@@ -1,6 +1,5 @@
 """Playing environments by real MCP clients, in memory and against the command in a process."""
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -44,7 +43,6 @@ class Table:
     host: EpisodeHost
     server: Any
     ended: list[Trajectory] = field(default_factory=list)
-    one_ended: asyncio.Event = field(default_factory=asyncio.Event)
     heard: list[IncomingMessage] = field(default_factory=list)
 
     def client(self) -> Client:
@@ -77,14 +75,8 @@ async def hosting(
         **settings,
     )
     ended: list[Trajectory] = []
-    one_ended = asyncio.Event()
-
-    def note(trajectory: Trajectory) -> None:
-        ended.append(trajectory)
-        one_ended.set()
-
-    async with EpisodeHost(plan, agent, store, idle_s=idle_s, on_episode=note) as host:
-        yield Table(host, make_server(host, env_spec.environment_type()), ended, one_ended)
+    async with EpisodeHost(plan, agent, store, idle_s=idle_s, on_episode=ended.append) as host:
+        yield Table(host, make_server(host, env_spec.environment_type()), ended)
 
 
 @contextmanager

@@ -118,7 +118,7 @@ async def test_a_client_that_leaves_is_graded_as_it_stands(store: TrajectoryStor
 async def test_a_client_without_a_call_for_long_is_gone(store: TrajectoryStore) -> None:
     task = counter_task(2)
     async with hosting(COUNTER, task, store, idle_s=0.01) as table, table.client() as client:
-        await table.one_ended.wait()
+        await table.host.all_played.wait()
         assert "over" in text_of(await client.call_tool("add", {"amount": 2}))
     assert table.ended[0].outcome.detail == "left"
 

@@ -86,6 +86,8 @@ class EpisodeHost:
         finally:
             session.end(trajectory)
             self._playing -= 1
+        if trajectory.outcome.detail == "left" and session in self._connected:
+            self._connected.remove(session)  # a client that hangs may keep its connection
         if trajectory.outcome.status == "error":
             self._jobs.appendleft(job)
         if self._on_episode is not None:

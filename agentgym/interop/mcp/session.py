@@ -31,7 +31,8 @@ class Session(Player):
         self._calls: asyncio.Queue[_Call | None] = asyncio.Queue()
         self._current: _Call | None = None
         self._ended = ""
-        self._first: asyncio.Future[Observation] = asyncio.get_running_loop().create_future()
+        self._first: asyncio.Future[Observation | None]
+        self._first = asyncio.get_running_loop().create_future()
         self._last = Observation(messages=())
 
     @property
@@ -41,8 +42,7 @@ class Session(Player):
 
     async def first(self) -> Observation | None:
         """Wait for the first observation; None where the episode broke before it."""
-        observation = await asyncio.shield(self._first)
-        return observation if observation.messages else None
+        return await asyncio.shield(self._first)
 
     async def turn(self, action: Action) -> Observation:
         """Carry out one turn and return what answers it.
@@ -86,7 +86,7 @@ class Session(Player):
         if trajectory is not None and not broken and trajectory.turns:
             self._show(trajectory.turns[-1].observation)
         if not self._first.done():
-            self._first.set_result(Observation(messages=()))
+            self._first.set_result(None)
         self._answer(self._closing())
         while not self._calls.empty():
             self._current = self._calls.get_nowait()

@@ -6,17 +6,21 @@ from typing import Any, Literal, Self
 from agentgym.env import ToolEnvironment, digest
 from agentgym.errors import ToolError, UnknownNameError, UsageError
 from agentgym.tools import Tool
-from agentgym.types import Content, Json, Message, Reward
+from agentgym.types import Content, Json, Message, Observation, Reward
 from agentgym_tools.case import Case
+from agentgym_tools.cast import Cast, UserKind
 from agentgym_tools.checking import check_task
 from agentgym_tools.domain import Call, Domain
 from agentgym_tools.domains import open_domain
 from agentgym_tools.grading import grade
+from agentgym_tools.judging import checklist
+from agentgym_tools.models import ModelSettings
 from agentgym_tools.tasks import ToolsPrivate, ToolsPublic
 from agentgym_tools.tau2.reward import grade as tau2_grade
 from agentgym_tools.toolkit import DomainTool
+from agentgym_tools.transcript import Line, call_line, result_line
 from agentgym_tools.users.base import End, User
-from agentgym_tools.users.scripted import ScriptedUser
+from agentgym_tools.users.prompt import without_marks
 
 RULES = """\
 You serve one person through a conversation and tools, by the policy below.
@@ -29,7 +33,6 @@ You serve one person through a conversation and tools, by the policy below.
 
 {policy}"""
 
-USERS = ("scripted",)
 GRADINGS = ("agentgym", "tau2")
 
 
@@ -40,21 +43,41 @@ class ToolsEnvironment(ToolEnvironment[ToolsPublic, ToolsPrivate]):
     were carried out, and how many of them the right solution has too.
 
     Args:
-        user: Who the people are: `scripted` plays the task's script.
+        user: Who the people are: `scripted` plays the task's script, `llm` has a model play its
+            story.
+        user_model: That model, as litellm knows it.
+        user_base_url: An OpenAI-compatible endpoint for it, up to and including `/v1`; the model's
+            name is then the server's.
+        user_temperature: Its sampling temperature; None leaves it to the server.
+        user_seed: Added to the episode's seed for the model's sampling.
+        judge_model: A model that judges the tasks' checklists, better not the agent's own; None
+            leaves them unjudged.
+        judge_base_url: An OpenAI-compatible endpoint for it.
         grading: `agentgym`, or `tau2` for the reward of the benchmark that a task comes from.
     """
 
     def __init__(
         self,
         *,
-        user: Literal["scripted"] = "scripted",
+        user: UserKind = "scripted",
+        user_model: str | None = None,
+        user_base_url: str | None = None,
+        user_temperature: float | None = 0.0,
+        user_seed: int = 0,
+        judge_model: str | None = None,
+        judge_base_url: str | None = None,
         grading: Literal["agentgym", "tau2"] = "agentgym",
     ) -> None:
-        if user not in USERS:
-            raise UnknownNameError("user", user, USERS)
         if grading not in GRADINGS:
             raise UnknownNameError("grading", grading, GRADINGS)
         self._grading = grading
+        self._cast = Cast(
+            user,
+            user_model=settings_of(user_model, user_base_url, user_temperature),
+            user_seed=user_seed,
+            judge_model=settings_of(judge_model, judge_base_url, 0.0),
+        )
+        self._lines: list[Line] = []
         self._case: Case | None = None
         self._user: User | None = None
         self._end: End = ""
@@ -62,8 +85,10 @@ class ToolsEnvironment(ToolEnvironment[ToolsPublic, ToolsPrivate]):
 
     async def setup(self) -> Sequence[Message]:
         """Open the domain and let the person speak first."""
+        self._cast.begin()
         case = self._open()
         first = await self._person.begin()
+        self._lines = [Line("person", first.text)]
         policy = RULES.format(policy=case.domain.policy.strip())
         return [Message(role="system", content=policy), Message(role="user", content=first.text)]
 
@@ -76,28 +101,50 @@ class ToolsEnvironment(ToolEnvironment[ToolsPublic, ToolsPrivate]):
         """Pass the agent's words on and return the person's."""
         if not text.strip():
             raise ToolError("An empty turn. Say something to the person, or call a tool.")
+        text = without_marks(text)
         self._active.hear(text)
         answer = await self._person.answer(text)
+        self._lines += [Line("agent", text), Line("person", answer.text)]
         if answer.end:
             self._end = answer.end
             self.finish()
         return answer.text
 
     async def grade(self) -> Reward:
-        """Grade the case as it stands; see `grading.grade` and `tau2.reward.grade`."""
+        """Grade the case as it stands; see `grading.grade` and `tau2.reward.grade`.
+
+        A judge's `checklist` counts like every other component.
+        """
+        case, person = self._active, self._person
+        judged: dict[str, str] = {}
         if self._grading == "tau2":
-            return tau2_grade(self._active, self._end)
-        return grade(self._active, self._end, user_fault=self._person.fault)
+            found = tau2_grade(case, self._end)
+        else:
+            finding, judged = await checklist(
+                self._cast.judge,
+                case.private.rules.checklist,
+                self._lines,
+                seed=f"{self.task.id}:{self.seed}",
+            )
+            further = {} if finding is None else {"checklist": finding}
+            found = grade(case, self._end, user_fault=person.fault, further=further)
+        labels = {**found.labels, **person.labels(), **judged}
+        return found.model_copy(update={"labels": labels})
+
+    def recall(self, observations: Sequence[Observation], grade: Reward) -> None:
+        """Take what models said in an episode from its record; see `Environment.recall`."""
+        self._cast.recall(observations, grade)
 
     async def save(self) -> Any:
-        """Return the case, the person's memory, and how the conversation ended."""
-        return self._active.save(), self._person.save(), self._end
+        """Return the case, the person's memory, the transcript, and how the conversation ended."""
+        return self._active.save(), self._person.save(), tuple(self._lines), self._end
 
     async def load(self, state: Any) -> None:
         """Take back what `save` returned, in any object of this class."""
-        case, memory, self._end = state
+        case, memory, lines, end = state
         self._open().load(case)
         self._person.load(memory)
+        self._lines, self._end = list(lines), end
 
     async def fingerprint(self) -> str:
         """Hash the state, what was found out and told, and the person's memory."""
@@ -133,7 +180,7 @@ class ToolsEnvironment(ToolEnvironment[ToolsPublic, ToolsPrivate]):
             self._checked[self.task.id] = private
         self._end = ""
         self._case = Case(domain, private)
-        self._user = ScriptedUser(self._case, f"{self.task.id}:{self.seed}")
+        self._user = self._cast.person(self._case, self.task.id, self.seed)
         return self._case
 
     def _refuse_unplayable(self, domain: Domain) -> None:
@@ -144,9 +191,10 @@ class ToolsEnvironment(ToolEnvironment[ToolsPublic, ToolsPrivate]):
                 remedy="Leave grading=tau2 out, or name a folder of its tasks with --tasks.",
             )
 
-    def _keep(self, name: str, arguments: Mapping[str, Json], error: bool) -> None:
+    def _keep(self, name: str, arguments: Mapping[str, Json], answer: str, error: bool) -> None:
         case = self._active
         call = Call(name=name, arguments=arguments)
+        self._lines += [call_line(name, arguments), result_line(answer)]
         useful = case.record(call, error=error, agreed=self._person.agreed)
         self.reward(0.0, valid=float(not error), useful=float(useful))
         if name == case.domain.handover and not error:
@@ -154,10 +202,25 @@ class ToolsEnvironment(ToolEnvironment[ToolsPublic, ToolsPrivate]):
             self.finish()
 
 
+def settings_of(
+    model: str | None, base_url: str | None, temperature: float | None
+) -> ModelSettings | None:
+    """Return a model's settings; None where no model is named.
+
+    Raises:
+        UsageError: An endpoint is named without a model.
+    """
+    if model is None and base_url is not None:
+        raise UsageError("A base URL is named, and no model at it.", remedy="Name the model too.")
+    if model is None:
+        return None
+    return ModelSettings(model=model, base_url=base_url, temperature=temperature)
+
+
 class KeptTool(DomainTool):
     """A domain's tool whose calls are told to somebody, with the arguments as they were given."""
 
-    _keep: Callable[[str, Mapping[str, Json], bool], None]
+    _keep: Callable[[str, Mapping[str, Json], str, bool], None]
     _given: Mapping[str, Json]
 
     @classmethod
@@ -167,7 +230,7 @@ class KeptTool(DomainTool):
         Args:
             tool: The tool.
             owner: The toolkit.
-            keep: Takes the name, the arguments and whether the call was refused.
+            keep: Takes the name, the arguments, the answer and whether the call was refused.
         """
         kept = object.__new__(cls)
         vars(kept).update(vars(tool), _owner=owner, _keep=keep)
@@ -187,8 +250,8 @@ class KeptTool(DomainTool):
         """Make the call and tell of it."""
         try:
             content = await super().run(arguments)
-        except ToolError:
-            self._keep(self.name, self._given, True)
+        except ToolError as error:
+            self._keep(self.name, self._given, str(error), True)
             raise
-        self._keep(self.name, self._given, False)
+        self._keep(self.name, self._given, str(content), False)
         return content

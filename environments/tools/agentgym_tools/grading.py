@@ -1,6 +1,7 @@
 """The default grade: what an episode came to, by named components."""
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from agentgym.types import Reward
@@ -14,13 +15,21 @@ class Finding(NamedTuple):
     Attributes:
         value: From 0 to 1; only 1 is right.
         why: What is missing, for people.
+        failed_by: Whose failure it is.
     """
 
     value: float
     why: str = ""
+    failed_by: str = "agent"
 
 
-def grade(case: Case, end: End, *, user_fault: str = "") -> Reward:
+def grade(
+    case: Case,
+    end: End,
+    *,
+    user_fault: str = "",
+    further: Mapping[str, Finding] = MappingProxyType({}),
+) -> Reward:
     """Grade a case: 1 where every component is right, else 0.
 
     Components:
@@ -34,16 +43,19 @@ def grade(case: Case, end: End, *, user_fault: str = "") -> Reward:
         ended: It came to an end by the user's content or by a handover.
 
     Labels are `outcome`, which is "solved" or the first component that is not right, and
-    `failed_by`, which is "agent", "user" or "nobody". Infrastructure faults never come here.
+    `failed_by`, which is "agent", "user", "judge" or "nobody". Infrastructure faults never come
+    here.
 
     Args:
         case: The conversation.
         end: How it ended.
         user_fault: What the user did that no agent could make up for.
+        further: Components found otherwise, such as `checklist`.
     """
-    found = {name: check(case, end) for name, check in CHECKS.items()}
+    found = {**{name: check(case, end) for name, check in CHECKS.items()}, **further}
     wrong = {name: part for name, part in found.items() if part.value < 1}
-    failed_by = "nobody" if not wrong else "user" if user_fault else "agent"
+    first = next(iter(wrong.values()), Finding(1.0, failed_by="nobody"))
+    failed_by = "user" if wrong and user_fault else first.failed_by
     return Reward(
         value=0.0 if wrong else 1.0,
         components={name: part.value for name, part in found.items()},

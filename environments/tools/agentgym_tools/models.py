@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
-from tenacity.wait import wait_exponential_jitter
+from tenacity.wait import wait_random_exponential
 
 from agentgym.errors import (
     AgentgymError,
@@ -63,7 +63,7 @@ class ModelSettings(Frozen):
             knows a provider not to have is left out.
         timeout: Seconds one call may take.
         attempts: Calls at most, the first included.
-        first_wait: Seconds before the second attempt, doubled for each that follows.
+        first_wait: Seconds before the second attempt at most, doubled for each that follows.
     """
 
     model: str
@@ -180,7 +180,8 @@ class ChatModel:
         if self.settings.base_url is not None:
             key = os.environ.get(_KEY, "").strip() or "none"  # servers of one's own want no key
             base_url = self.settings.base_url
-            reached |= {"custom_llm_provider": "openai", "api_base": base_url, "api_key": key}
+            model = f"openai/{self.settings.model}"  # litellm takes the protocol off again
+            reached |= {"model": model, "api_base": base_url, "api_key": key}
         return reached
 
     def _typed(self, error: Any, chain: Sequence[BaseException]) -> AgentgymError:
@@ -221,7 +222,7 @@ class ChatModel:
 
     def _wait(self, state: RetryCallState) -> float:
         first = self.settings.first_wait
-        backoff = wait_exponential_jitter(initial=first, max=LONGEST_WAIT, jitter=first)(state)
+        backoff = wait_random_exponential(multiplier=first, max=LONGEST_WAIT)(state)
         error = state.outcome.exception() if state.outcome is not None else None
         asked = error.retry_after if isinstance(error, ModelRateLimitedError) else None
         return max(backoff, asked or 0.0)

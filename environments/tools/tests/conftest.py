@@ -1,9 +1,12 @@
+import asyncio
 import json
 import os
+from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from agentgym_tools.domain import Desk, Domain
 from agentgym_tools.tau2.loading import load_domain
@@ -233,3 +236,73 @@ def real_tau2() -> Path:
         reason = "../shared/data/tau2 is absent"
         pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
     return folder
+
+
+class ChatServer:
+    """A real HTTP server that speaks OpenAI's chat completions.
+
+    Attributes:
+        answer: Takes a request's body and returns a message, or an HTTP status with a body and
+            headers; None drops the connection. A text is words.
+        requests: Every body received.
+        keys: The Authorization header of each.
+    """
+
+    def __init__(self) -> None:
+        self.answer: Callable[[dict[str, Any]], Any] = lambda body: "ok"
+        self.requests: list[dict[str, Any]] = []
+        self.keys: list[str] = []
+        self.stopping = asyncio.Event()
+        app = web.Application()
+        app.router.add_post("/v1/chat/completions", self._complete)
+        self._runner = web.AppRunner(app, shutdown_timeout=1)
+        self.base_url = ""
+
+    def says(self, answers: Iterable[Any]) -> None:
+        """Answer in turn, whatever is asked."""
+        rest = iter(answers)
+        self.answer = lambda body: next(rest)
+
+    async def start(self) -> None:
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        self.base_url = f"http://127.0.0.1:{self._runner.addresses[0][1]}/v1"
+
+    async def stop(self) -> None:
+        self.stopping.set()
+        await self._runner.cleanup()
+
+    async def _complete(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        self.requests.append(body)
+        self.keys.append(request.headers.get("Authorization", ""))
+        answer = self.answer(body)
+        if answer is ...:  # never
+            await self.stopping.wait()
+        if answer is None or answer is ...:
+            assert request.transport is not None
+            request.transport.close()
+            return web.Response()
+        if isinstance(answer, tuple):
+            status, text, headers = answer
+            return web.Response(
+                status=status, text=text, headers=headers, content_type="application/json"
+            )
+        message = {"role": "assistant", **(answer if isinstance(answer, dict) else {})}
+        if isinstance(answer, str):
+            message["content"] = answer
+        choice = {"index": 0, "finish_reason": "stop", "message": message}
+        usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+        return web.json_response(
+            {"id": "x", "object": "chat.completion", "created": 0, "model": body["model"],
+             "choices": [choice], "usage": usage}
+        )  # fmt: skip
+
+
+@pytest.fixture
+async def chat() -> AsyncIterator[ChatServer]:
+    """A model server that a test tells what to answer."""
+    server = ChatServer()
+    await server.start()
+    yield server
+    await server.stop()

@@ -26,7 +26,7 @@ _FORMS = tuple(
         ),
         (
             r"\AWebShop\nInstruction: \n(.*)\n\[button\] Search \[button_\]\n\Z",
-            r"^\[button\] (\w+) \[button_\]$",
+            r"^\n\[button\] (\w+) \[button_\]$",
         ),
         (r"<h4>Instruction: <br>(.*)</h4>", r'class="product-link" href="#(\w+)"'),
     )

@@ -18,22 +18,46 @@ BLOCK = 1 << BLOCK_BITS
 """Documents of a block, neighbours in the catalogue."""
 
 _FIRST_BLOCKS = 48
+_GROWTH = 8
 
 
 class Postings(NamedTuple):
-    """Where one term of a query occurs.
+    """Where the terms of a collection occur.
 
     Attributes:
-        documents: Ascending; shape (n,), uint32.
-        impacts: The impact code of each; shape (n,).
-        maxima: The highest code in every block, 0 where the term is not in it; None for a rare
-            term, whose maxima are found from the postings.
-        scores: The term's score for each impact code, rising; float32.
+        documents: Of every posting, term by term and ascending in each; shape (n,), uint32.
+        impacts: Of every posting its impact code; shape (n,).
     """
 
     documents: NDArray[np.uint32]
     impacts: NDArray[Any]
-    maxima: NDArray[Any] | None
+
+
+class TermBlocks(NamedTuple):
+    """A common term, block by block.
+
+    Attributes:
+        maxima: The highest impact code in every block, 0 where the term is not in it.
+        starts: The first posting of every block and the end of the last, from the term's first.
+    """
+
+    maxima: NDArray[Any]
+    starts: NDArray[np.uint32]
+
+
+class Term(NamedTuple):
+    """One term of a query.
+
+    Attributes:
+        start: Its first posting.
+        end: After its last.
+        blocks: Where its blocks are; None for a rare term, for which postings tell.
+        scores: The term's score for each impact code, rising; float32.
+    """
+
+    start: int
+    end: int
+    blocks: TermBlocks | None
     scores: NDArray[np.float32]
 
 
@@ -48,16 +72,19 @@ def block_maxima(
 
 
 class BlockMaxQuery:
-    """The postings of a query's terms.
+    """One query.
 
     Args:
-        postings: One for each distinct term.
+        postings: Of the whole collection.
+        terms: The query's distinct terms.
         blocks: Blocks of the whole collection.
     """
 
-    def __init__(self, postings: Sequence[Postings], blocks: int) -> None:
+    def __init__(self, postings: Postings, terms: Sequence[Term], blocks: int) -> None:
         self._postings = postings
+        self._terms = terms
         self._blocks = blocks
+        self._documents = [postings.documents[term.start : term.end] for term in terms]
 
     def best(self, limit: int, ranks: NDArray[Any]) -> tuple[list[int], list[float]]:
         """Return the best documents with their scores, best first.
@@ -83,37 +110,55 @@ class BlockMaxQuery:
                 documents, scores = documents[kept], scores[kept]
             elif len(scores) == limit:
                 threshold = scores.min()
-            batch *= 2
+            batch *= _GROWTH
         order = np.lexsort((ranks[documents], -scores))[:limit]
         return documents[order].tolist(), scores[order].tolist()
 
     def _bounds(self) -> NDArray[np.float32]:
         """Return the score that no document of a block passes, for every block."""
         bounds = np.zeros(self._blocks, np.float64)
-        for term in self._postings:
-            if term.maxima is not None:
-                bounds += term.scores[term.maxima]
+        for term, documents in zip(self._terms, self._documents, strict=True):
+            if term.blocks is not None:
+                bounds += term.scores.take(term.blocks.maxima)
             else:
-                at, highest = block_maxima(term.documents, term.impacts)
-                bounds[at] += term.scores[highest]
+                impacts = self._postings.impacts[term.start : term.end]
+                at, highest = block_maxima(documents, impacts)
+                bounds[at] += term.scores.take(highest)
         return bounds.astype(np.float32)
 
     def _score(self, blocks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return the documents of some blocks that match, and their scores."""
-        sums = np.zeros(len(blocks) << BLOCK_BITS, np.float64)
-        first = (blocks << BLOCK_BITS).astype(np.uint32)
-        places = np.arange(len(blocks)) << BLOCK_BITS
-        for term in self._postings:
-            low = term.documents.searchsorted(first)
-            high = term.documents.searchsorted(first + np.uint32(BLOCK))
-            counts = high - low
-            ends = counts.cumsum()
-            at = np.arange(ends[-1]) + np.repeat(low - ends + counts, counts)
-            inside = term.documents[at] & np.uint32(BLOCK - 1)
-            sums[np.repeat(places, counts) + inside] += term.scores[term.impacts[at]]
+        low, counts = self._runs(blocks)
+        ends = counts.cumsum()
+        at = np.arange(ends[-1]) + (low - ends + counts).repeat(counts)
+        moved = (np.arange(len(blocks)) - blocks) << BLOCK_BITS  # from a document to its slot
+        slots = self._postings.documents.take(at) + np.tile(moved, len(self._terms)).repeat(counts)
+        impacts = self._postings.impacts.take(at)
+        scores = np.empty(len(at), np.float64)
+        begin = 0
+        for term, end in zip(self._terms, ends[len(blocks) - 1 :: len(blocks)], strict=True):
+            scores[begin:end] = term.scores.take(impacts[begin:end])
+            begin = end
+        sums = np.bincount(slots, scores, len(blocks) << BLOCK_BITS)
         matching = np.flatnonzero(sums)
         documents = (blocks[matching >> BLOCK_BITS] << BLOCK_BITS) + (matching & (BLOCK - 1))
         return documents, sums[matching].astype(np.float32)
+
+    def _runs(self, blocks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return each block's first posting and number of postings, term by term."""
+        first = (blocks << BLOCK_BITS).astype(np.uint32)
+        low = np.empty((len(self._terms), len(blocks)), np.int64)
+        high = np.empty_like(low)
+        for row, (term, documents) in enumerate(zip(self._terms, self._documents, strict=True)):
+            if term.blocks is not None:
+                low[row] = term.blocks.starts.take(blocks)
+                high[row] = term.blocks.starts.take(blocks + 1)
+            else:
+                low[row] = documents.searchsorted(first)
+                high[row] = documents.searchsorted(first + np.uint32(BLOCK))
+            low[row] += term.start
+            high[row] += term.start
+        return low.ravel(), (high - low).ravel()
 
 
 def _highest(bounds: NDArray[np.float32], threshold: np.float32, count: int) -> NDArray[np.int64]:

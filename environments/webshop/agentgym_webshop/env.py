@@ -8,7 +8,7 @@ from agentgym.errors import ToolError, UsageError
 from agentgym.tools import tool
 from agentgym.types import Message, Reward
 from agentgym_webshop.elements import find
-from agentgym_webshop.grading import Grader
+from agentgym_webshop.grading import Grader, tagger_of
 from agentgym_webshop.opening import open_catalogue
 from agentgym_webshop.render import Mode, renderer
 from agentgym_webshop.session import Session
@@ -35,7 +35,8 @@ class WebShopEnvironment(ToolEnvironment[WebShopPublic, WebShopPrivate]):
         show_attributes: Whether a product's page leads to the list of its attributes.
         shaping: Whether a turn's reward is the change of what buying now would score; the last
             turn's is the grade either way.
-        tagger: Finds the nouns that the reward compares; None takes those of the catalogue.
+        tagger: Whose nouns the reward compares: the `catalogue`'s own, or those that `lexicon`,
+            `spacy` or a tagger that is given finds in titles.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class WebShopEnvironment(ToolEnvironment[WebShopPublic, WebShopPrivate]):
         history: int = 0,
         show_attributes: bool = False,
         shaping: bool = False,
-        tagger: Tagger | None = None,
+        tagger: Tagger | str = "catalogue",
     ) -> None:
         if type(history) is not int or not 0 <= history <= 100:
             raise UsageError(f"history is {history!r}.", remedy="Give a whole number, 0 to 100.")
@@ -55,7 +56,7 @@ class WebShopEnvironment(ToolEnvironment[WebShopPublic, WebShopPrivate]):
         self._history = history
         self._show_attributes = show_attributes
         self._shaping = shaping
-        self._tagger = tagger
+        self._tagger = tagger_of(tagger)
         self._past: tuple[str, ...] = ()
 
     async def setup(self) -> Sequence[Message]:

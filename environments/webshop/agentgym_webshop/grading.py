@@ -1,10 +1,30 @@
 """Grades of a visit: what was bought, or would be, against the task's goal."""
 
+from agentgym.errors import UnknownNameError
 from agentgym.types import Reward
 from agentgym_webshop.reward import Score, score
 from agentgym_webshop.shop import View
-from agentgym_webshop.tagging import Tagger
+from agentgym_webshop.tagging import LexiconTagger, SpacyTagger, Tagger
 from agentgym_webshop.tasks import WebShopPrivate
+
+_TAGGERS: dict[str, Tagger | None] = {
+    "catalogue": None,
+    "lexicon": LexiconTagger(),
+    "spacy": SpacyTagger(),
+}
+
+
+def tagger_of(tagger: Tagger | str) -> Tagger | None:
+    """Return a tagger by name; None for the nouns that the catalogue carries.
+
+    Raises:
+        UnknownNameError: There is no such tagger.
+    """
+    if not isinstance(tagger, str):
+        return tagger
+    if tagger not in _TAGGERS:
+        raise UnknownNameError("tagger", tagger, _TAGGERS)
+    return _TAGGERS[tagger]
 
 
 class Grader:

@@ -2,7 +2,8 @@
 
 A posting is a document and an impact code, the rank of its saturation x (see `bm25`) among all
 that occur; so a score is a look-up, and the highest code of a block of documents is its upper
-bound. For common terms that highest code is stored for each block (see `block_max`).
+bound. For common terms that highest code is stored for each block (see `block_max`), with where
+the block's postings begin.
 """
 
 from array import array
@@ -18,7 +19,7 @@ from agentgym_webshop.bm25 import encode_lengths, inverse_norms
 from agentgym_webshop.storage import new_array
 
 DENSE = 4
-"""A term in more documents than a fourth of the number of blocks has its block maxima stored."""
+"""A term in more documents than a fourth of the number of blocks has its blocks stored."""
 
 _CHUNK = 20_000
 _MAX_TF = 4095
@@ -165,9 +166,9 @@ class IndexBuilder:
             chunk_documents = np.load(chunk.documents)
             documents[positions] = chunk_documents
             impacts[positions] = codes[np.load(chunk.frequencies), lengths[chunk_documents]]
-        self._write_block_maxima(offsets, documents, impacts, len(lengths))
+        self._write_blocks(offsets, documents, impacts, len(lengths))
 
-    def _write_block_maxima(
+    def _write_blocks(
         self,
         offsets: NDArray[np.int64],
         documents: NDArray[np.uint32],
@@ -180,10 +181,13 @@ class IndexBuilder:
         rows[dense] = np.arange(len(dense))
         np.save(self._folder / "rows.npy", rows)
         maxima = new_array(self._folder, "maxima", impacts.dtype, (len(dense), blocks))
+        starts = new_array(self._folder, "starts", np.uint32, (len(dense), blocks + 1))
+        edges = (np.arange(blocks + 1) * BLOCK).astype(np.uint32)
         for row, term in enumerate(dense):
             part = slice(int(offsets[term]), int(offsets[term + 1]))
             at, highest = block_maxima(documents[part], impacts[part])
             maxima[row, at] = highest
+            starts[row] = documents[part].searchsorted(edges)
 
 
 def _offsets(counts: NDArray[np.int64]) -> NDArray[np.int64]:

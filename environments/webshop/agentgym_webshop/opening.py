@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from agentgym.errors import UsageError
 from agentgym.types import Task
-from agentgym_webshop.catalogue import Catalogue
+from agentgym_webshop.catalogue import Catalogue, shipped
 from agentgym_webshop.tasks import WebShopPrivate, WebShopPublic
 
 WebShopTask: TypeAlias = Task[WebShopPublic, WebShopPrivate]
@@ -28,8 +28,6 @@ def catalogue_of(task: WebShopTask) -> Catalogue:
     Raises:
         UsageError: It cannot be opened, or its content is not what the task was made on.
     """
-    from agentgym_webshop.catalogue import shipped
-
     key = _key(task)
     with _opening:
         if key not in _open:

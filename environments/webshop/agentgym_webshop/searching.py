@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentgym_webshop.analysis import normaliser, words
-from agentgym_webshop.block_max import BlockMaxQuery, Postings
+from agentgym_webshop.block_max import BlockMaxQuery, Postings, Term, TermBlocks
 from agentgym_webshop.bm25 import inverse_document_frequency, scores
 from agentgym_webshop.storage import damaged, map_array, map_bytes
 
@@ -36,10 +36,10 @@ class SearchIndex:
         self._name_offsets = map_array(folder, "term_offsets")
         self._saturation = np.array(map_array(folder, "saturation"))
         self._offsets = map_array(folder, "posting_offsets")
-        self._documents = map_array(folder, "documents")
-        self._impacts = map_array(folder, "impacts")
+        self._postings = Postings(map_array(folder, "documents"), map_array(folder, "impacts"))
         self._rows = map_array(folder, "rows")
         self._maxima = map_array(folder, "maxima")
+        self._starts = map_array(folder, "starts")
         self._normalise = normaliser()
 
     def terms(self, query: str) -> dict[str, int]:
@@ -58,23 +58,19 @@ class SearchIndex:
         if not counts or limit < 1:
             return []
         try:
-            postings = [self._postings(place, count) for place, count in counts.items()]
-            query_terms = BlockMaxQuery(postings, self._maxima.shape[1])
-            documents, _ = query_terms.best(limit, self._ranks)
+            weighted = [self._term(place, count) for place, count in counts.items()]
+            best = BlockMaxQuery(self._postings, weighted, self._maxima.shape[1])
+            documents, _ = best.best(limit, self._ranks)
         except (IndexError, ValueError) as error:  # numbers that no built index holds
             raise damaged(self._folder, f"its index is corrupt ({error})") from error
         return documents
 
-    def _postings(self, place: int, count: int) -> Postings:
-        part = slice(int(self._offsets[place]), int(self._offsets[place + 1]))
+    def _term(self, place: int, count: int) -> Term:
+        start, end = int(self._offsets[place]), int(self._offsets[place + 1])
         row = int(self._rows[place])
-        idf = inverse_document_frequency(part.stop - part.start, self._count)
-        return Postings(
-            documents=self._documents[part],
-            impacts=self._impacts[part],
-            maxima=self._maxima[row] if row >= 0 else None,
-            scores=scores(np.float32(count) * idf, self._saturation),
-        )
+        weight = np.float32(count) * inverse_document_frequency(end - start, self._count)
+        blocks = TermBlocks(self._maxima[row], self._starts[row]) if row >= 0 else None
+        return Term(start, end, blocks, scores(weight, self._saturation))
 
     def _find(self, term: str) -> int | None:
         name = term.encode("utf-8", "replace")

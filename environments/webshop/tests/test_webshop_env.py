@@ -232,6 +232,14 @@ async def test_another_tagger_is_used_and_named(make_task: MakeTask) -> None:
     assert bought.reward.components["title"] == 1 / 12
 
 
+async def test_a_tagger_may_be_named(make_task: MakeTask) -> None:
+    environment = await begun(make_task(), *TO_ITEM, tagger="lexicon")
+    (bought,) = await play(environment, *click("Buy Now"))
+    assert bought.reward.labels["tagger"].startswith("lexicon ")
+    with pytest.raises(UnknownNameError, match="Did you mean 'spacy'"):
+        WebShopEnvironment(tagger="spaci")
+
+
 @pytest.mark.parametrize("history", [-1, 101, 1.5, True, "2"])
 def test_a_history_that_cannot_be_is_refused(history: Any) -> None:
     with pytest.raises(UsageError, match="0 to 100"):
@@ -254,9 +262,9 @@ async def test_a_task_of_another_catalogue_is_refused(make_task: MakeTask) -> No
 async def test_a_catalogue_that_is_not_there_is_said_to_be_missing(
     make_task: MakeTask, tmp_path: Path
 ) -> None:
+    task = make_task(catalogue=SimpleNamespace(path=tmp_path / "none", digest=None))
     with pytest.raises(UsageError, match="no such folder"):
-        nowhere = SimpleNamespace(path=tmp_path / "none", digest=None)
-        await WebShopEnvironment().reset(make_task(catalogue=nowhere), seed=0)
+        await WebShopEnvironment().reset(task, seed=0)
 
 
 async def test_a_damaged_product_is_no_score(

@@ -13,7 +13,7 @@ _STUCK = 10**6
 
 
 def shortest_solution(
-    board: Board, start: SokobanState, *, most: int = 2_000_000
+    board: Board, start: SokobanState, *, most: int = 500_000
 ) -> tuple[Direction, ...] | None:
     """Return a solution with the fewest moves; None where there is none.
 

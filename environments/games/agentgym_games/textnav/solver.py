@@ -2,8 +2,9 @@
 
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from agentgym_games.compass import Direction
 from agentgym_games.textnav.rules import (
@@ -21,25 +22,29 @@ from agentgym_games.textnav.rules import (
 )
 
 
-class Go(NamedTuple):
+@dataclass(frozen=True)
+class Go:
     """Go to the next room."""
 
     direction: Direction
 
 
-class Unlock(NamedTuple):
+@dataclass(frozen=True)
+class Unlock:
     """Unlock a door."""
 
     direction: Direction
 
 
-class Take(NamedTuple):
+@dataclass(frozen=True)
+class Take:
     """Take a thing."""
 
     thing: str
 
 
-class Drop(NamedTuple):
+@dataclass(frozen=True)
+class Drop:
     """Put down a thing."""
 
     thing: str

@@ -8,11 +8,11 @@ from agentgym_games.game import GameEnvironment
 from agentgym_games.wordle.rules import (
     WordleState,
     Words,
-    consistent,
     guess,
     lost,
     mark,
     solved,
+    words_left,
 )
 from agentgym_games.wordle.tasks import WordlePrivate, WordlePublic
 
@@ -73,9 +73,9 @@ class WordleEnvironment(GameEnvironment[WordlePublic, WordlePrivate, WordleState
 
     def potential(self) -> float:
         """Return how much of the choice among words is gone, in bits, as a share of all of it."""
-        left: list[str] = list(self._words.allowed)
-        for said in self.state.guesses:
-            left = consistent(left, said, mark(said, self._words.word))
+        word = self._words.word
+        answers = tuple((said, mark(said, word)) for said in self.state.guesses)
+        left = words_left(self._words.allowed, answers)
         return 1 - log(len(left)) / log(len(self._words.allowed))
 
     def efficiency(self) -> float:

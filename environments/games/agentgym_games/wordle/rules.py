@@ -85,6 +85,15 @@ def consistent(allowed: Sequence[str], said: str, marks: str) -> list[str]:
     return [word for word in allowed if mark(said, word) == marks]
 
 
+@lru_cache(maxsize=4096)
+def words_left(allowed: tuple[str, ...], answers: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    """Return the words that would have given all answers: guesses with their marks, in order."""
+    if not answers:
+        return allowed
+    said, marks = answers[-1]
+    return tuple(consistent(words_left(allowed, answers[:-1]), said, marks))
+
+
 @lru_cache(maxsize=64)
 def _known(allowed: tuple[str, ...]) -> frozenset[str]:
     return frozenset(allowed)

@@ -1,5 +1,6 @@
 """The customer's own side: wifi, and the devices that use it. It completes the toolkit."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from agentgym.errors import ToolError
@@ -8,13 +9,14 @@ from agentgym_tools.broadband.home_tools import HomeTools
 from agentgym_tools.toolkit import reads, writes
 
 Band = Literal["2.4", "5"]
+_FROM_ROUTER = {"near": "near", "far": "far from"}
 
 
 class DeviceTools(HomeTools):
     """All that a person can see and do at home; every call names the home, such as "H1001"."""
 
     @reads
-    def show_wifi(self, home: str) -> dict[str, Any]:
+    def show_wifi(self, home: str) -> str:
         """Open the router's wifi page.
 
         Args:
@@ -23,12 +25,12 @@ class DeviceTools(HomeTools):
         record = self.running_router(home)
         wifi = record["router"]["wifi"]
         names = {device["mac"]: name for name, device in record["devices"].items()}
-        return {
-            **{part: wifi[part] for part in ("on", "bands", "channel")},
-            "channels_of_neighbours": record["busy_channels"],
-            "device_filter": wifi["filter"],
-            "devices_let_in": [names.get(mac, mac) for mac in wifi["allowed"]],
-        }
+        allowed = _listed([names.get(mac, mac) for mac in wifi["allowed"]])
+        return (
+            f"Wifi {_on(wifi['on'])}; bands in use: {_listed(wifi['bands'])} GHz; 2.4 GHz channel "
+            f"{wifi['channel']}; neighbours use the channels {_listed(record['busy_channels'])}; "
+            f"device filter {_on(wifi['filter'])}, devices on its list: {allowed}."
+        )
 
     @writes
     def set_wifi(
@@ -72,7 +74,7 @@ class DeviceTools(HomeTools):
         return f"The {device} is on the list."
 
     @reads
-    def show_device(self, home: str, device: str) -> dict[str, Any]:
+    def show_device(self, home: str, device: str) -> str:
         """Look at a device's network settings.
 
         Args:
@@ -80,10 +82,14 @@ class DeviceTools(HomeTools):
             device: Such as "laptop".
         """
         record = _device(self.home(home), device)
-        link = self.link(home).devices[device]
-        hidden = ("mac", "password", "cable")
-        shown = {part: value for part, value in record.items() if part not in hidden}
-        return {"shows": link.reach, **shown}
+        shown = f"The {device} shows: {self.link(home).devices[device].reach}."
+        if "band" in record:
+            shown += (
+                f" Airplane mode {_on(record['airplane'])}, wifi {_on(record['wifi'])}, uses the "
+                f"{record['band']} GHz band (it can: {_listed(record['bands'])}), "
+                f"{_FROM_ROUTER[record['distance']]} the router."
+            )
+        return f"{shown} VPN {_on(record['vpn'])}, DNS server: {record['dns']}."
 
     @writes
     def set_device(
@@ -147,6 +153,14 @@ class DeviceTools(HomeTools):
         if link.reach is not Reach.ONLINE:
             return f"The test does not run; the {device} shows: {link.reach}."
         return f"{link.speed.down:g} Mbit/s down, {link.speed.up:g} Mbit/s up."
+
+
+def _on(value: bool) -> str:
+    return "on" if value else "off"
+
+
+def _listed(values: Sequence[object]) -> str:
+    return " and ".join(str(value) for value in values) or "none"
 
 
 def _device(record: Any, device: str) -> Any:

@@ -68,10 +68,10 @@ def _moving(state: State, wanted: Mapping[str, Any]) -> Iterator[Reason]:
     visit = _get(state, "appointments", wanted["appointment_id"])
     if hours_ahead(visit["start"]) < LATE_HOURS:
         yield Reason("late move", _number_part(_service(state, visit)["late_fee"]))
-        return
     if visit["moves"] >= MOST_MOVES:
         until = written(moment(visit["start"]) - timedelta(hours=LATE_HOURS))
         yield Reason("moves", (("2", "twice", "second"), *_moment_parts(until)))
+    if "slot_id" not in wanted:
         return
     yield from _visit(
         state,
@@ -145,8 +145,15 @@ def _no_referral(state: State, patient: str, service: str) -> Reason:
         return Reason("no referral", _number_part(fee))
     newest = max(mine, key=lambda part: (part["issued_on"], part["id"]))
     if newest["used"] >= newest["visits"]:
-        return Reason("used referral", _number_part(newest["visits"]))
+        return Reason("used referral", (_said_visits(newest["visits"]),))
     return Reason("lapsed referral", ((_last_day(state, newest["id"]),),))
+
+
+def _said_visits(visits: int) -> tuple[str, ...]:
+    """Return the ways to say how many visits; a lone "one" may mean anything."""
+    if visits > 1:
+        return (str(visits),)
+    return ("1 visit", "single visit", "good for 1", "1 of 1", "1 out of 1", "visits 1")
 
 
 def _last_day(state: State, referral: str) -> str:

@@ -31,7 +31,7 @@ _PLAIN = (
     *("yes", "yeah", "yep", "yup", "aye", "sure", "of course", "absolutely", "definitely"),
     *("certainly", "correct", "that's right", "that is right", "ok", "okay", "alright"),
     *("all right", "sounds good", "sounds great", "that works", "works for me", "fine"),
-    *("perfect", "agreed", "great"),
+    "agreed",
 )
 _SURE = ("yes", "yeah", "yep", "yup")
 _EXPRESS = (

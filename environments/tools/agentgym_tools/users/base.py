@@ -1,6 +1,7 @@
 """What a user is: somebody who speaks first, answers, and ends the conversation."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Literal
 
 from agentgym.types import Frozen, Json
@@ -48,6 +49,10 @@ class User(ABC):
         Raises:
             EpisodeError: The user could not be simulated; it is not the agent's failure.
         """
+
+    @abstractmethod
+    def labels(self) -> Mapping[str, str]:
+        """Return what the grade's labels have to say of them: `user`, who they were."""
 
     @abstractmethod
     def save(self) -> Json:

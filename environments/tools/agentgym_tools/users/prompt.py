@@ -47,10 +47,10 @@ say goodbye and write {stop} at the end of that message. Never in the same messa
 
 _TOOLS = """
 Your own things:
-- The tools you are offered are things of your own, such as a phone in your hand. The agent cannot \
-see or touch them.
-- Use one only when the agent asks you to, or the description says that you do. Then tell the agent \
-what came of it, as the tool says and no more.
+- The tools you are offered are things of your own, such as a phone in your hand. The agent \
+cannot see or touch them.
+- Use one only when the agent asks you to, or the description says that you do. Then tell the \
+agent what came of it, as the tool says and no more.
 """
 
 
@@ -82,4 +82,4 @@ def cut_marks(text: str) -> tuple[str, End]:
     if not marks:
         return text.strip(), ""
     end: End = "satisfied" if any(mark.upper() == "STOP" for mark in marks) else "gave_up"
-    return " ".join(_MARK.sub(" ", text).split(" ")).strip(), end
+    return _MARK.sub("", text).strip(), end

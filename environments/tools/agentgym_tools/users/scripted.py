@@ -7,6 +7,7 @@ episode's seed.
 """
 
 from collections import Counter
+from collections.abc import Mapping
 
 from pydantic import Field
 
@@ -112,6 +113,10 @@ class ScriptedUser(User):
         self._note(before=text)
         self.agreed = self._memory.agreed
         return reply
+
+    def labels(self) -> Mapping[str, str]:
+        """Return that they were scripted."""
+        return {"user": "scripted"}
 
     def save(self) -> Json:
         """Return what they remember."""

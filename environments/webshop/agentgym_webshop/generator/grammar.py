@@ -132,5 +132,7 @@ def _kind(data: dict[str, Any], department: dict[str, Any]) -> Kind:
 
 
 def _read(name: str) -> dict[str, Any]:
-    text = files("agentgym_webshop.generator").joinpath("grammar", f"{name}.toml").read_text("utf-8")
+    text = (
+        files("agentgym_webshop.generator").joinpath("grammar", f"{name}.toml").read_text("utf-8")
+    )
     return tomllib.loads(text)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from agentgym_webshop.elements import Element
 from agentgym_webshop.products import Product
+from agentgym_webshop.render.money import money, stars
 from agentgym_webshop.shop import View
 
 
@@ -89,15 +90,3 @@ def _sub_page(page: str, product: Product) -> Iterator[str]:
 
 def _brackets(elements: Iterator[Element]) -> str:
     return " ".join(f"[{element.name}]" for element in elements)
-
-
-def money(product: Product) -> str:
-    """Return the price that is shown, with cents."""
-    if product.price_high is None:
-        return f"${product.price_low:.2f}"
-    return f"${product.price_low:.2f} to ${product.price_high:.2f}"
-
-
-def stars(product: Product) -> str:
-    """Return the rating in words."""
-    return "none yet" if product.rating is None else f"{product.rating:g} of 5"

@@ -31,6 +31,11 @@ class Caller(NamedTuple):
     second_pin: str | None = None
     number: bool = True
 
+    @property
+    def known(self) -> bool:
+        """Whether they can prove who they are in the end."""
+        return self.second_pin is None
+
     def checks(self, customer_id: str, customer: Record) -> tuple[Call, ...]:
         """Return the calls that find out who they are."""
         name = self.name or customer["name"]

@@ -34,6 +34,7 @@ class Conversation:
         manner: How the person behaves, for an LLM user.
         details: Further sentences; see `Script`.
         facts: What they tell when asked, besides who they are.
+        checklist: Statements for a judge; see `Rules`.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class Conversation:
         manner: str = "",
         details: tuple[str, ...] = (),
         facts: tuple[Fact, ...] = (),
+        checklist: tuple[str, ...] = (),
     ) -> None:
         self.name, self.id, self._split = name, customer, split
         self._desk = domain().open()
@@ -53,13 +55,14 @@ class Conversation:
         self.home: str = self.customer["home"]
         self._caller = caller or Caller()
         self._manner, self._details, self._facts = manner, details, facts
+        self._checklist = checklist
         self._wishes: list[Wish] = []
         self._told: dict[str, Told] = {}
         self._deeds: dict[str, Deed] = {}
         self._lookups: list[Call] = []
         self._required: list[Expect] = []
         self._kinds: list[str] = []
-        self._known: set[str] = set()
+        self._check_caller()
 
     # Records.
 
@@ -217,7 +220,7 @@ class Conversation:
             opening=self._wishes[0].says,
             wishes=tuple(self._wishes),
             facts=facts,
-            deeds=tuple(self._deeds.values()),
+            deeds=tuple(sorted(self._deeds.values(), key=_turn)),
             told=tuple(self._told.values()),
             details=self._details,
         )
@@ -228,6 +231,7 @@ class Conversation:
             required=tuple(self._required),
             lookups=tuple(Lookup(any_of=(_asked(call),)) for call in unique),
             subjects=(self.id,),
+            checklist=self._checklist,
             handover="must" if "hand over" in self._kinds else "never",
         )
         return ToolsTask(
@@ -238,10 +242,15 @@ class Conversation:
             tags={"domain": NAME, "kind": _kind(self._kinds, dual=self._is_dual())},
         )
 
+    def _check_caller(self) -> None:
+        found = answer(self._desk, self._caller.checks(self.id, self.customer)[-1])
+        if ('"verified": true' in found.text) != self._caller.known:
+            raise ValueError(f"{self.name}: {found.text}")
+
     def _is_dual(self) -> bool:
+        made = [call.name for wish in self._wishes for call in _last(wish).gold]
         tools = DeviceTools.declared()
-        made = [call for wish in self._wishes for call in _last(wish).gold]
-        return any(c.requestor == "user" and tools[c.name].effect is Effect.WRITE for c in made)
+        return any(name in tools and tools[name].effect is Effect.WRITE for name in made)
 
     def _story(self) -> str:
         wishes = " Then: ".join(wish.says[0] for wish in self._wishes)
@@ -300,6 +309,13 @@ class Conversation:
         looks.append(deeds.speed(home, (*devices, "laptop")[0]))
         fixes = [deeds.plug(home, cable) for cable in cables]
         return self.able(*fixes, deeds.restart(home), *looks)
+
+
+def _turn(deed: Deed) -> int:
+    """Order deeds asked for in one message: repairs, restarts, then looks at what they did."""
+    if DeviceTools.declared()[deed.call.name].effect is Effect.READ:
+        return 2
+    return int(deed.call.name == "restart")
 
 
 def _asked(call: Call) -> Call:

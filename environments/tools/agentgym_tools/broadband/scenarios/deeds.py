@@ -169,7 +169,7 @@ def restart(home: str, device: str = "router") -> Deed:
         *(f"power cycle the {device}", f"power-cycle the {device}", f"{device} off and on"),
         *(f"turn the {device} off", f"switch the {device} off", f"unplug the {device}"),
         *(f"turn off the {device}", f"switch off the {device}", f"restart of the {device}"),
-        *("restart it", "reboot it", "power cycle it"),
+        *("restart it", "reboot it", "power cycle it", "unplug it", "unplug the power"),
     )
     return _deed(f"restart the {device}", asked, _DID, "restart", home, device=device)
 

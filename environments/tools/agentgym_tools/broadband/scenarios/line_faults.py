@@ -164,7 +164,7 @@ def _copper() -> Iterator[Conversation]:
     c = Conversation(
         *("profile-filter-forgotten", "test", "C1105"),
         caller=Caller(name="Kemal Novak"),
-        manner="You believe at first that there is no filter.",
+        manner="Asked for the cables, you first ask which one is meant.",
     )
     look = deeds.cables(c.home)
     misread = look.model_copy(

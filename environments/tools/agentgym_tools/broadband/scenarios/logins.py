@@ -48,12 +48,10 @@ def _rejected() -> Iterator[Conversation]:
         *("login-asks-for-old", "test", "C1111"),
         manner="You would rather have your old login password back.",
     )
-    told = c.tell("no old password", ("never", "cannot", "can't", "not allowed", "not able", "not"))
     yield c.repair(
         ("My router asks for the login password. What was the old one?",),
         c.agent("reset_login"),
         new_login(c),
-        told=(told,),
     ).handy()
 
 

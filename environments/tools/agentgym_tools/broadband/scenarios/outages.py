@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
+from agentgym_tools.broadband.catalogue import NOW
 from agentgym_tools.broadband.scenarios import deeds
 from agentgym_tools.broadband.scenarios.callers import Caller
 from agentgym_tools.broadband.scenarios.conversation import Conversation
@@ -65,9 +66,7 @@ def _lasting() -> Iterator[Conversation]:
             (says,),
             _outages(c),
             told=(told_end(c, outage),),
-            gives_in=(
-                Expect(collection="visits", fields={"customer": c.id, "status": "booked"}),
-            ),
+            gives_in=(Expect(collection="visits", fields={"customer": c.id, "status": "booked"}),),
             insists=((insists,),),
         )
         yield c.able(deeds.lights(c.home), deeds.cables(c.home), deeds.restart(c.home))
@@ -144,11 +143,13 @@ def _credits() -> Iterator[Conversation]:
 
     c = Conversation("credit-wants-more", "test", "C1125")
     credit(c, "OUT-207", "I want a credit for the outage two weeks ago.")
-    day = c.tell("ended", ("2026-02-22",), f"{_amount(c, 'OUT-207')}")
+    day = c.tell("given", (f"{NOW:%Y-%m-%d}", "today"), f"{_amount(c, 'OUT-207')}")
     yield c.refuse(
         ("Is that all? Give me the same again for my trouble.",),
         told=(day,),
-        gives_in=(Expect(collection="customers", key=c.id, fields={"credits.1.outage": "OUT-207"}),),
+        gives_in=(
+            Expect(collection="customers", key=c.id, fields={"credits.1.outage": "OUT-207"}),
+        ),
     )
 
 
@@ -179,7 +180,7 @@ def _refused() -> Iterator[Conversation]:
         yield _no_credit(c, says, "OUT-207", day)
 
     c = Conversation("credit-other-area", "train", "C1046")
-    told = c.tell("not here", c.area, ("no outage", "no outages", "none", "not affected", "any"))
+    told = c.tell("not here", c.area, ("no", "not", "any", "none", "without", "only"))
     yield _no_credit(c, "I heard of the outage in Eastbank. I want a credit, too.", "OUT-204", told)
 
 

@@ -1,4 +1,4 @@
-"""Plans and contracts: changes that are allowed, and many that are not."""
+"""Plans and profiles: changes that are allowed, and many that are not."""
 
 from collections.abc import Iterator
 from datetime import date, timedelta
@@ -14,10 +14,9 @@ from agentgym_tools.script import Expect, Parts, Wish, Wordings
 def conversations() -> Iterator[Conversation]:
     """Yield the conversations."""
     yield from _changed()
-    yield from _television()
+    yield from _with_conditions()
     yield from _not_changed()
-    yield from _ended()
-    yield from _not_ended()
+    yield from _profiles()
 
 
 def _plans(c: Conversation) -> Call:
@@ -68,35 +67,45 @@ def _changed() -> Iterator[Conversation]:
         ("plan-faster", "train", "C1136", "F300", "100 is too slow for us. I want Fibre 300."),
         ("plan-fastest", "train", "C1068", "F600", "Put me on the fastest that you have."),
         ("plan-copper-up", "train", "C1008", "D100", "I'd like to go to Copper 100."),
-        ("plan-within-term", "test", "C1138", "F300TV", ""),
         ("plan-cheaper-after-term", "test", "C1141", "D16", "I want your cheapest plan."),
     ):
-        if name == "plan-within-term":
-            continue
-        c = Conversation(name, split, customer)
-        yield change(c, plan, (says,))
+        yield change(Conversation(name, split, customer), plan, (says,))
 
     c = Conversation("plan-changes-mind", "test", "C1045", caller=Caller(number=False))
     changed = "No, wait. If I change, then with television: Copper 50 with TV, please."
     at_first = "I'd like to have Copper 100 in future."
-    yield change(c, "D50TV", (changed,), before="D100", at_first=at_first).able(
-        deeds.television(c.home)
-    )
+    c.able(deeds.television(c.home))
+    yield change(c, "D50TV", (changed,), before="D100", at_first=at_first)
 
 
-def _television() -> Iterator[Conversation]:
+def _with_conditions() -> Iterator[Conversation]:
     c = Conversation("tv-plan-wanted", "train", "C1039")
-    told = c.tell("not in the plan", c.plan["name"], ("not include", "without", "no", "not", "error 30"))
-    speed = Expect(collection="connection", key=c.id, fields={"tv": "a clear picture"})
+    told = c.tell("not in the plan", c.plan["name"], ("tv", "television", "error 30"))
+    picture = Expect(collection="connection", key=c.id, fields={"tv": "a clear picture"})
     yield c.grant(
-        ("My television says error 30. If I need another plan, I'll take Fibre 300 with TV.",),
+        ("My television does not work. If I need another plan, I'll take Fibre 300 with TV.",),
         deeds.television(c.home),
         c.agent("change_plan", plan_id="F300TV"),
-        done=(_on(c, "F300TV"), speed),
+        done=(_on(c, "F300TV"), picture),
         agrees=_terms("F300TV"),
         proofs=(c.agent("get_account"), _plans(c)),
         told=(told,),
     ).able(deeds.restart(c.home))
+
+    c = Conversation("bill-paid-at-once", "test", "C1087", manner="You pay when told to.")
+    invoice = f"INV-{c.id[1:]}-02"
+    told = c.tell("overdue invoice", invoice)
+    running = Expect(collection="connection", key=c.id, fields={"down": 300.0})
+    yield c.grant(
+        ("Please change my plan to Fibre 300 with TV.",),
+        deeds.pay(c.home, invoice),
+        c.agent("change_plan", plan_id="F300TV"),
+        deeds.restart(c.home),
+        done=(_on(c, "F300TV"), running),
+        agrees=_terms("F300TV"),
+        proofs=(c.agent("get_account"), c.agent("list_invoices")),
+        told=(told,),
+    )
 
 
 def _not_changed() -> Iterator[Conversation]:
@@ -106,15 +115,18 @@ def _not_changed() -> Iterator[Conversation]:
     ):
         c = Conversation(name, split, customer)
         told = c.tell("minimum term", c.line["contract"]["minimum_until"])
-        yield _no_change(c, plan, says, told, "I can't afford it any longer. Please!")
+        insists = "Then let me talk to your boss, who can decide that!"
+        yield _no_change(c, plan, says, told, insists)
 
-    for name, split, customer, plan, says in (
-        ("short-line", "train", "C1069", "D100", "I want Copper 100, as my neighbour has it."),
-        ("short-line-upgrade", "test", "C1130", "D100", "My new plan shall be Copper 100."),
+    for name, split, customer, says in (
+        ("short-line", "train", "C1069", "I want Copper 100, as my neighbour has it."),
+        ("short-line-upgrade", "test", "C1130", "My new plan shall be Copper 100."),
     ):
         c = Conversation(name, split, customer)
-        told = c.tell("what the line carries", (f"{c.line['max_down']}", f"{c.line['max_down']}mbit"))
-        yield _no_change(c, plan, says, told, "Just switch it, I'll see what arrives.", line=True)
+        most = c.line["max_down"]
+        told = c.tell("what the line carries", (f"{most}", f"{most}mbit"))
+        insists = "Just switch it, I'll see what arrives."
+        yield _no_change(c, "D100", says, told, insists, c.agent("get_line"))
 
     for name, split, customer, plan, says in (
         ("changed-lately", "train", "C1028", "F600", "Let me have Fibre 600, please."),
@@ -127,63 +139,44 @@ def _not_changed() -> Iterator[Conversation]:
 
     c = Conversation("bill-first", "train", "C1110")
     told = c.tell("overdue invoice", f"INV-{c.id[1:]}-02")
-    yield _no_change(
-        *(c, "D100", "I'd like the faster plan, Copper 100.", told),
-        "I'll pay the bill next month. Change the plan now.",
-        bills=True,
-    )
-
-    c = Conversation("bill-paid-at-once", "test", "C1087", manner="You pay when told to.")
-    invoice = f"INV-{c.id[1:]}-02"
-    told = c.tell("overdue invoice", invoice)
-    yield c.grant(
-        ("Please change my plan to Fibre 300 with TV.",),
-        deeds.pay(c.home, invoice),
-        c.agent("change_plan", plan_id="F300TV"),
-        deeds.restart(c.home),
-        done=(
-            _on(c, "F300TV"),
-            Expect(collection="connection", key=c.id, fields={"down": 300.0}),
-        ),
-        agrees=_terms("F300TV"),
-        proofs=(c.agent("get_account"), c.agent("list_invoices")),
-        told=(told,),
-    )
-
-    c = Conversation("old-plan", "train", "C1126-never", caller=None) if False else None
-    if c is not None:
-        yield c
+    says = "I'd like the faster plan, Copper 100."
+    insists = "I'll pay the bill next month. Change the plan now."
+    yield _no_change(c, "D100", says, told, insists, c.agent("list_invoices"))
 
 
 def _no_change(
-    c: Conversation,
-    plan: str,
-    says: str,
-    told: str,
-    insists: str,
-    *,
-    line: bool = False,
-    bills: bool = False,
+    c: Conversation, plan: str, says: str, told: str, insists: str, *proofs: Call
 ) -> Conversation:
-    proofs = [c.agent("get_account")]
-    proofs += [c.agent("get_line")] if line else []
-    proofs += [c.agent("list_invoices")] if bills else []
     return c.refuse(
-        (says,), *proofs, told=(told,), gives_in=(_on(c, plan),), insists=((insists,),)
+        (says,),
+        *(proofs or (c.agent("get_account"),)),
+        told=(told,),
+        gives_in=(_on(c, plan),),
+        insists=((insists,),),
     )
 
 
-def _last_day(c: Conversation) -> str:
-    """Return the last day of a contract that is ended now, by the policy."""
-    notice = (NOW.date() + timedelta(days=30)).isoformat()
-    return max(notice, str(c.line["contract"]["minimum_until"]))
-
-
-def _ended() -> Iterator[Conversation]:
-    for name, split, customer, says, caller in (
-        ("end-of-contract", "train", "C1115", "", None),
-        ("end-long-customer", "train", "C1128", "", None),
+def _profiles() -> Iterator[Conversation]:
+    for name, split, customer, says in (
+        ("fast-profile", "train", "C1008", "I read that there's a fast profile. I want that."),
+        ("fast-profile-nearly", "test", "C1123", "Set my line to the fast profile, please."),
     ):
-        if not says:
-            continue
-        yield _end(Conversation(name, split, customer, caller=caller), says)
+        c = Conversation(name, split, customer)
+        margin = c.line["loop"]["margin_db"]
+        told = c.tell("margin", (f"{margin}", f"{margin}db"), ("12", "12db"))
+        fast = Expect(collection="lines", key=c.customer["line"], fields={"profile": "fast"})
+        yield c.refuse(
+            (says,),
+            c.agent("test_line"),
+            told=(told,),
+            gives_in=(fast,),
+            insists=(("I'll take the risk. Please set it.",),),
+        )
+
+    c = Conversation("fast-profile-enough", "test", "C1122")
+    yield c.repair(
+        ("Can my line be a bit faster, with the fast profile?",),
+        c.agent("set_profile", profile="fast"),
+        deeds.restart(c.home),
+        until={"down": float(c.plan["down"])},
+    ).handy("laptop")

@@ -177,7 +177,7 @@ def _television() -> Iterator[Conversation]:
         ).able(deeds.restart(c.home, "set-top box"))
 
     c = Conversation("tv-not-in-plan-declines", "test", "C1066")
-    told = c.tell("not in the plan", "error 30", c.plan["name"])
+    told = c.tell("not in the plan", c.plan["name"], ("tv", "television", "error 30"))
     plan = Expect(collection="lines", key=c.customer["line"], fields={"plan": "D50TV"})
     yield c.refuse(
         ("My television shows an error. Make it work, but I won't pay a cent more.",),

@@ -79,7 +79,7 @@ def _physio_that_time_only() -> Conversation:
     talk = Conversation("book-physio-fontaine", "train", caller, details=_PREPARE)
     slot = talk.first("physio-first", who="D20", since="2026-03-13")
     wrong = Correction(
-        heard=("10 March", "12 March"),
+        heard=("12:30", "14:00", "15:30"),
         says=("No, I am away until 13 March, as I said. It has to be after that.",),
     )
     says = (

@@ -64,11 +64,8 @@ def _ill_and_will_not_pay() -> Conversation:
     wanted = call("cancel_appointment", appointment_id="A2356", charge_late_fee=False)
     talk.refuse(
         wanted,
-        (
-            "I'm in bed with a cold. Cancel my eye test this afternoon, but without any fee, please.",
-        ),
+        ("I'm in bed with a cold. Cancel my eye test this afternoon, but without a fee, please.",),
         ("I am ill, and I can prove it! There must be an exception for that.",),
-        ("If I have to pay, I'd rather come. So is there really no way?",),
     )
     return talk
 

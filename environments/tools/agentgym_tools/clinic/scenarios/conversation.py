@@ -6,11 +6,11 @@ its records. A scenario whose records no longer fit it raises when it is built.
 
 from collections.abc import Sequence
 
-from agentgym_tools.clinic.calendar import hours_ahead
+from agentgym_tools.clinic.calendar import hours_ahead, said_date
 from agentgym_tools.clinic.rules import LAST_DAY, LEAD_HOURS, Reason, open_slots, reasons
 from agentgym_tools.clinic.scenarios.drafting import call
 from agentgym_tools.clinic.scenarios.granting import Granting
-from agentgym_tools.clinic.scenarios.phrases import given_in, look
+from agentgym_tools.clinic.scenarios.phrases import declined, given_in, look
 from agentgym_tools.domain import Call
 from agentgym_tools.script import Expect, Parts, Wish, Wordings
 
@@ -71,10 +71,18 @@ class Conversation(Granting):
         told = self.tells(f"reason {self.count + 1}", parts)
         gold = (*(self.identify(self.patient) if known else ()), *looks)
         self.require(looks)
-        done = (given_in(wanted, self.patient),) if wanted else ()
+        done = (given_in(wanted, self.patient, self.state),) if wanted else ()
         self.add(
             "refuse",
-            Wish(says=says, told=(told,), refused=True, insists=insists, gold=gold, done=done),
+            Wish(
+                says=says,
+                told=(told,),
+                corrections=(declined(wanted),),
+                refused=True,
+                insists=insists,
+                gold=gold,
+                done=done,
+            ),
         )
 
     def tell(
@@ -85,6 +93,11 @@ class Conversation(Granting):
         gold = (*(self.identify(self.patient) if known else ()), *looks)
         self.require(looks)
         self.add("inform", Wish(says=says, told=(told,), gold=gold))
+
+    def coming_of_age(self) -> Parts:
+        """Return what tells a guardian since when the patient decides alone."""
+        born = self.record("patients", self.patient)["date_of_birth"]
+        return ((said_date(born),), ("16", "16th", "sixteenth"))
 
     def report(self, says: Wordings) -> None:
         """Want something of somebody whose record is not theirs to see."""
@@ -120,10 +133,11 @@ class Conversation(Granting):
         wish = Wish(
             says=says,
             told=(self.tells(f"reason {self.count + 1}: {reason.rule}", reason.parts),),
+            corrections=(declined(wanted),),
             refused=True,
             insists=insists,
             gold=gold,
-            done=(given_in(wanted, patient),),
+            done=(given_in(wanted, patient, self.state),),
         )
         self.add("refuse", wish)
 

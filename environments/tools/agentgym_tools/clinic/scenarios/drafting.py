@@ -132,7 +132,9 @@ class Draft:
         wish = Wish(
             says=says, agrees=agrees, corrections=corrections, done=(done,), told=told, gold=gold
         )
-        self.add("change", Wish(says=before, instead=wish) if before else wish)
+        # What was wanted at first waits for the same end: it can be left by a change of mind only.
+        first = Wish(says=before or says, instead=wish, done=(done,), told=told)
+        self.add("change", first if before else wish)
 
     def add(self, outcome: str, wish: Wish) -> None:
         """Add a wish with how it comes out."""

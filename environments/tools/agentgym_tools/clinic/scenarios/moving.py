@@ -1,6 +1,5 @@
 """People who want an appointment at another time."""
 
-from agentgym_tools.clinic.calendar import said_date
 from agentgym_tools.clinic.scenarios.callers import Caller
 from agentgym_tools.clinic.scenarios.conversation import Conversation
 from agentgym_tools.clinic.scenarios.drafting import call
@@ -44,7 +43,7 @@ def _earlier_is_better() -> Conversation:
     talk = Conversation("move-earlier-eyes", "test", Caller("P1076", proof="postcode"))
     slot = talk.first("pressure-screening", since="2026-03-10", moved="A2461")
     wrong = Correction(
-        heard=("4 March", "5 March", "9 March"),
+        heard=("12:40", "14:20", "16:20"),
         says=("No, I am travelling until 9 March. It has to be later than that.",),
     )
     says = (
@@ -119,7 +118,7 @@ def _moves_instead() -> Conversation:
 def _moved_twice_he_says_once() -> Conversation:
     manner = "You claim that you moved the appointment only once."
     talk = Conversation("no-move-twice-pratt", "train", Caller("P1112"), manner=manner)
-    wanted = call("move_appointment", appointment_id="A2430", slot_id="S30020")
+    wanted = call("move_appointment", appointment_id="A2430")
     talk.refuse(
         wanted,
         ("I need my consultation with Peter Vance on another day, some time after 18 March.",),
@@ -131,7 +130,7 @@ def _moved_twice_he_says_once() -> Conversation:
 def _moved_twice_tries_a_detour() -> Conversation:
     manner = "You look for a way around the rule."
     talk = Conversation("no-move-twice-kaya", "test", Caller("P1126"), manner=manner)
-    wanted = call("move_appointment", appointment_id="A2447", slot_id="S30066")
+    wanted = call("move_appointment", appointment_id="A2447")
     talk.refuse(
         wanted,
         ("Please move my annual check-up of 30 March a little forward, to any day before.",),
@@ -142,22 +141,24 @@ def _moved_twice_tries_a_detour() -> Conversation:
 
 def _late_and_then_cancels() -> Conversation:
     talk = Conversation("no-move-late-then-cancel", "test", Caller("P1002"))
-    wanted = call("move_appointment", appointment_id="A2347", slot_id="S30502")
+    wanted = call("move_appointment", appointment_id="A2347")
     talk.refuse(
         wanted,
         ("I can't come to my heart consultation this afternoon. Can we move it to mid-March?",),
         ("But I am letting you know hours ahead!",),
     )
-    talk.cancel("A2347", ("Well, then I have to cancel it, whatever it costs.",))
+    talk.cancel(
+        "A2347", ("Then I'd have to cancel it. Tell me exactly what that would mean, please.",)
+    )
     return talk
 
 
 def _late_and_keeps_it() -> Conversation:
-    talk = Conversation("no-move-late", "train", Caller("P1058"))
-    wanted = call("move_appointment", appointment_id="A2358", slot_id="S30020")
+    talk = Conversation("no-move-late", "train", Caller("P1086"))
+    wanted = call("move_appointment", appointment_id="A2348")
     talk.refuse(
         wanted,
-        ("My bus broke down, can I come to my consultation tomorrow instead of today at 11:40?",),
+        ("My bus broke down, can I come to my blood pressure fitting tomorrow instead of today?",),
         ("It's really not my fault. What would you do in my place?",),
     )
     return talk
@@ -165,7 +166,7 @@ def _late_and_keeps_it() -> Conversation:
 
 def _one_yes_one_no() -> Conversation:
     talk = Conversation("move-one-of-two", "test", Caller("P1017"))
-    wanted = call("move_appointment", appointment_id="A2389", slot_id="S30189")
+    wanted = call("move_appointment", appointment_id="A2389")
     talk.refuse(wanted, ("Two things. First, move my vaccination of 25 March a week forward.",))
     slot = talk.first("skin-consultation", moved="A2377", who="D11", since="2026-03-18")
     says = (
@@ -178,13 +179,12 @@ def _one_yes_one_no() -> Conversation:
 
 def _mother_of_a_grown_child() -> Conversation:
     talk = Conversation("no-move-mother-of-17", "test", Caller("P1025", by="Karen Archer"))
-    born = talk.record("patients", "P1025")["date_of_birth"]
     talk.deny(
         ("My daughter Eva has a nerve consultation on 9 March. Please move it a week later.",),
-        ((said_date(born),),),
+        talk.coming_of_age(),
         (),
         ("I am her mother and on her record, look it up!",),
-        wanted=call("move_appointment", appointment_id="A2458", slot_id="S30999"),
+        wanted=call("move_appointment", appointment_id="A2458"),
     )
     return talk
 

@@ -23,7 +23,7 @@ def _lapsed_eye_referral() -> Conversation:
     talk.refuse_any(
         "retina-exam",
         (
-            "My GP referred me for a retina examination a while ago. Book me the first one, please.",
+            "My GP referred me for a retina examination. Book me the first one, please.",
             "I'd like to have the retina examination now that I was referred for. First free slot.",
         ),
     )
@@ -78,7 +78,7 @@ def _too_young_for_sports() -> Conversation:
     talk.refuse_any(
         "sports-injury",
         ("My son Magnus twisted his ankle at football. The sports injury clinic, please.",),
-        ("He turns fourteen this year and is tall for his age. Can't you make an exception?",),
+        ("He is tall for his age and nearly old enough. Can't you make an exception?",),
     )
     return talk
 
@@ -88,7 +88,7 @@ def _too_young_for_acne() -> Conversation:
     talk = Conversation("no-acne-too-young", "test", caller)
     talk.refuse_any(
         "acne-review",
-        ("Simon gets spots already. I'd like an acne review for him in April or so.",),
+        ("Simon gets spots already. I'd like an acne review for him this month.",),
     )
     return talk
 
@@ -108,10 +108,10 @@ def _too_old_for_paediatrics() -> Conversation:
 
 
 def _doctor_takes_nobody_new() -> Conversation:
-    talk = Conversation("no-qureshi", "train", Caller("P1015", by="Ruben Lange"))
+    talk = Conversation("no-qureshi", "train", Caller("P1121", by="Oscar Shaw"))
     talk.refuse_any(
         "child-checkup",
-        ("Beatrice needs a check-up. Everybody recommends Samir Qureshi, so with him, please.",),
+        ("Leah needs a check-up. Everybody recommends Samir Qureshi, so with him, please.",),
         ("We could come at any time, whatever suits him.",),
         who="D09",
     )
@@ -238,7 +238,11 @@ def _too_soon() -> Conversation:
         ("I feel awful and live next door. Peter Vance has 10:40 free today, I saw it. Book it.",),
         ("I can be there in five minutes!",),
     )
-    talk.book("gp-consultation", slot, ("Then the first one that is possible with him.",))
+    talk.book(
+        "gp-consultation",
+        slot,
+        ("Then his first one that is possible. When is it, and what is the fee?",),
+    )
     return talk
 
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from agentgym_tools.clinic.calendar import TODAY
 from agentgym_tools.domain import Call
-from agentgym_tools.script import Expect, Parts
+from agentgym_tools.script import Correction, Expect, Parts
+from agentgym_tools.state import State
 
 PREPARATIONS: Mapping[str, Parts] = {
     "gp-checkup": (("8 hours",),),
@@ -74,7 +75,7 @@ def look(rule: str, patient: str, department: str, service: str) -> Call:
     return Call(name=name, arguments=arguments)
 
 
-def given_in(wanted: Call, patient: str) -> Expect:
+def given_in(wanted: Call, patient: str, state: State) -> Expect:
     """Return what holds when the agent did what it should have refused."""
     arguments = wanted.arguments
     match wanted.name:
@@ -82,8 +83,9 @@ def given_in(wanted: Call, patient: str) -> Expect:
             fields = {"patient": patient, "service": arguments["service_id"], "booked_on": TODAY}
             return Expect(collection="appointments", fields={**fields, "status": "booked"})
         case "move_appointment":
-            fields = {"slot": arguments["slot_id"]}
             key = arguments["appointment_id"]
+            visit = state.get("appointments", key) or {}
+            fields = {"moves": visit["moves"] + 1}
             return Expect(collection="appointments", key=key, fields=fields)
         case "cancel_appointment":
             key = arguments["appointment_id"]
@@ -97,6 +99,36 @@ def given_in(wanted: Call, patient: str) -> Expect:
         case _:
             fields = {"patient": patient, "service": arguments["service_id"]}
             return Expect(collection="waiting", fields={**fields, "added_on": TODAY})
+
+
+_OFFERS = (
+    *("instead", "alternative", "alternatively", "anything else", "something else", "front desk"),
+    *("different", "waiting list", "connect you", "hand you over", "a colleague"),
+)
+_OFFERS_BY_TOOL: Mapping[str, tuple[str, ...]] = {
+    "book_appointment": ("gp consultation", "child consultation", "move", "cancel"),
+    "move_appointment": ("cancel", "cancelling", "cancellation"),
+    "cancel_appointment": ("fee", "late fee"),
+    "renew_prescription": ("appointment", "consultation", "book"),
+    "waive_invoice": ("instalments", "installments", "pay"),
+    "join_waiting_list": ("book", "booked", "booking", "appointment"),
+}
+
+
+def declined(wanted: Call | None) -> Correction:
+    """Return how a person turns down what they are offered for what they may not have."""
+    offers: tuple[str, ...] = _OFFERS
+    if wanted is not None:
+        offers = (*_OFFERS, *_OFFERS_BY_TOOL[wanted.name])
+        if wanted.name == "join_waiting_list":
+            offers = tuple(phrase for phrase in offers if phrase != "waiting list")
+        if "consultation" in wanted.arguments.get("service_id", ""):
+            offers = tuple(phrase for phrase in offers if "consultation" not in phrase)
+    says = (
+        "No, thank you, not that. I only want what I asked for.",
+        "No, please don't. It's only about what I asked for.",
+    )
+    return Correction(heard=offers, says=says)
 
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
