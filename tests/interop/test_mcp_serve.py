@@ -2,9 +2,13 @@
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import httpx2
@@ -24,7 +28,9 @@ from tests.interop.mcp_rig import (
     stored,
     text_of,
 )
+from tests.interop.patient import install
 
+ROOT = Path(__file__).parents[2]
 RUN = ("--run-id", "served")
 HELLO = {
     "jsonrpc": "2.0",
@@ -99,6 +105,35 @@ def test_a_signal_ends_stdio_once_the_episode_is_kept(
     assert len(stored(tmp_path, "served")) == 1
 
 
+def test_a_signal_after_the_client_has_left_does_not_cut_the_grading_short(
+    tmp_path: Path,
+) -> None:
+    tasks = install(tmp_path)
+    paths = os.pathsep.join((str(tmp_path), str(ROOT)))
+    words = ["patient", "--tasks", str(tasks), "--task", "count-1", "-E", f"folder={tmp_path}"]
+    with subprocess.Popen(
+        [AGENTGYM, "mcp", "serve", *words, *RUN],
+        env={**environ(tmp_path), "PYTHONPATH": paths},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        out, said = process.stdout, process.stderr
+        assert process.stdin is not None
+        assert out is not None
+        assert said is not None
+        process.stdin.write(json.dumps(HELLO) + "\n")
+        process.stdin.close()
+        while not (tmp_path / "grading").exists():
+            assert process.poll() is None, said.read()
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        (tmp_path / "go").touch()
+        assert process.wait(60) == -signal.SIGTERM
+        assert "reward 0.000, limit left, 0 turns" in said.read()
+
+
 async def test_clients_of_http_are_isolated_and_the_server_ends_with_the_last(
     tmp_path: Path, task: Task
 ) -> None:
@@ -124,39 +159,50 @@ async def test_clients_of_http_are_isolated_and_the_server_ends_with_the_last(
     assert "3 episodes" in agentgym(tmp_path, "replay", "served")
 
 
-async def test_more_clients_than_allowed_are_refused(tmp_path: Path, task: Task) -> None:
-    words = ("sql", "--task", task.id, "--epochs", "3", "--max-sessions", "1", *RUN)
-    with serving_http(tmp_path, *words) as (url, _):
-        async with Client(url, mode="legacy") as client:
-            with pytest.RaisesGroup(MCPError, flatten_subgroups=True):
-                await Client(url, mode="legacy").__aenter__()
-            await client.call_tool("list_tables", {})
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory, task: Task) -> Iterator[str]:
+    """A server for three clients at once."""
+    folder = tmp_path_factory.mktemp("served")
+    words = ("sql", "--task", task.id, "--epochs", "99", "--max-sessions", "3")
+    with serving_http(folder, *words) as (found, _):
+        yield found
+
+
+async def test_more_clients_than_allowed_are_refused(url: str) -> None:
+    async with AsyncExitStack() as stack:
+        first = await stack.enter_async_context(Client(url, mode="legacy"))
+        with pytest.RaisesGroup(MCPError, flatten_subgroups=True):
+            for _ in range(3):
+                await stack.enter_async_context(Client(url, mode="legacy"))
+        assert not (await first.call_tool("list_tables", {})).is_error
 
 
 @pytest.mark.parametrize(
     ("header", "value", "status"),
-    [("Host", "evil.example", 421), ("Origin", "http://evil.example", 403)],
+    [
+        ("Host", "evil.example", 421),
+        ("Origin", "http://evil.example", 403),
+        ("Origin", "http://localhost.evil.example", 403),
+        ("Origin", "http://localhost:3000", 200),
+    ],
 )
-async def test_a_web_page_cannot_play(
-    tmp_path: Path, task: Task, header: str, value: str, status: int
-) -> None:
-    with serving_http(tmp_path, "sql", "--task", task.id, *RUN) as (url, _):
-        accept = {"Accept": "application/json, text/event-stream"}
-        async with httpx2.AsyncClient(headers=accept) as web:
-            refused = await web.post(url, json=HELLO, headers={header: value})
-            assert refused.status_code == status
-            assert (await web.post(url, json=HELLO)).status_code == 200
+async def test_a_web_page_cannot_play(url: str, header: str, value: str, status: int) -> None:
+    accept = {"Accept": "application/json, text/event-stream"}
+    async with httpx2.AsyncClient(headers=accept) as web:
+        answer = await web.post(url, json=HELLO, headers={header: value})
+        assert answer.status_code == status
+        if status == 200:
+            session = {"Mcp-Session-Id": answer.headers["mcp-session-id"]}
+            assert (await web.delete(url, headers=session)).status_code == 200
 
 
-async def test_a_request_without_a_session_is_refused(tmp_path: Path, task: Task) -> None:
-    with serving_http(tmp_path, "sql", "--task", task.id, *RUN) as (url, _):
-        with pytest.RaisesGroup(
-            pytest.RaisesExc(MCPError, match="needs a session"), flatten_subgroups=True
-        ):
-            async with Client(url, mode="2026-07-28") as client:
-                await client.list_tools()
-        async with Client(url) as client:  # which falls back to the handshake
-            assert client.protocol_version == "2025-11-25"
+async def test_a_request_without_a_session_is_refused(url: str) -> None:
+    refusal = pytest.RaisesExc(MCPError, match="needs a session")
+    with pytest.RaisesGroup(refusal, flatten_subgroups=True):
+        async with Client(url, mode="2026-07-28") as client:
+            await client.list_tools()
+    async with Client(url) as client:  # which falls back to the handshake
+        assert client.protocol_version == "2025-11-25"
 
 
 async def test_a_signal_ends_http_once_the_episodes_are_kept(tmp_path: Path, task: Task) -> None:

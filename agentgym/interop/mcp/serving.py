@@ -9,7 +9,7 @@ from agentgym.interop.mcp.host import EpisodeHost
 from agentgym.interop.mcp.http import bind, serve_http, url_of
 from agentgym.interop.mcp.server import make_server
 from agentgym.interop.mcp.session import ClientAgent
-from agentgym.interop.mcp.stdio import serve_stdio
+from agentgym.interop.mcp.stdio import asked_to_end, serve_stdio
 from agentgym.rollout.plan import Plan
 from agentgym.trajectories.record import Trajectory
 from agentgym.trajectories.store import TrajectoryStore
@@ -71,15 +71,16 @@ async def serve_pipe(
     """Serve a run of one episode to the client at standard input and output.
 
     It ends when the client closes standard input. A signal ends the process, once the episode
-    is graded as it stands and kept.
+    is graded as it stands and kept: clients send one soon after they have closed it.
 
     Raises:
         UsageError: The environment cannot work as asked, or the run exists.
         StoreError: The trajectory could not be written.
     """
     await plan.environment().close()  # what cannot work is found out before anything is stored
-    async with EpisodeHost(plan, agent, store, on_episode=on_episode) as host:
-        asked = await serve_stdio(make_server(host, plan.env_spec.environment_type()))
-    if asked is not None:
-        signal.signal(asked, signal.SIG_DFL)
-        os.kill(os.getpid(), asked)
+    with asked_to_end() as asked:
+        async with EpisodeHost(plan, agent, store, on_episode=on_episode) as host:
+            await serve_stdio(make_server(host, plan.env_spec.environment_type()), asked)
+    if asked.done():
+        signal.signal(asked.result(), signal.SIG_DFL)
+        os.kill(os.getpid(), asked.result())

@@ -13,37 +13,28 @@ from mcp.server.stdio import stdio_server
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-async def serve_stdio(server: Server[Any]) -> signal.Signals | None:
+async def serve_stdio(server: Server[Any], asked: "asyncio.Future[signal.Signals]") -> None:
     """Serve until the client closes standard input, or a signal asks to end.
 
     A read of standard input cannot be broken off: after a signal one is still under way, and
     only the end of the process ends it.
 
-    Returns:
-        The signal; None where the client has left.
+    Args:
+        server: What the client talks to.
+        asked: From `asked_to_end`.
     """
-    asked = asyncio.get_running_loop().create_future()
     serving = asyncio.create_task(_serve(server))
-    with _signals_to(asked):
-        await asyncio.wait({serving, asked}, return_when=asyncio.FIRST_COMPLETED)
+    either: set[asyncio.Future[Any]] = {serving, asked}
+    await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
     if not asked.done():
         await serving
-        return None
-    asked_by: signal.Signals = asked.result()
-    return asked_by
-
-
-async def _serve(server: Server[Any]) -> None:
-    async with (
-        server.lifespan(server) as state,
-        stdio_server() as (received, sent),
-    ):
-        await serve_loop(server, received, sent, lifespan_state=state)
 
 
 @contextmanager
-def _signals_to(asked: "asyncio.Future[signal.Signals]") -> Iterator[None]:
+def asked_to_end() -> "Iterator[asyncio.Future[signal.Signals]]":
+    """Give a future that holds the first signal that asks to end; none ends the process."""
     loop = asyncio.get_running_loop()
+    asked: asyncio.Future[signal.Signals] = loop.create_future()
 
     def ask(number: signal.Signals) -> None:
         if not asked.done():
@@ -52,7 +43,15 @@ def _signals_to(asked: "asyncio.Future[signal.Signals]") -> Iterator[None]:
     for number in SIGNALS:
         loop.add_signal_handler(number, ask, number)
     try:
-        yield
+        yield asked
     finally:
         for number in SIGNALS:
             loop.remove_signal_handler(number)
+
+
+async def _serve(server: Server[Any]) -> None:
+    async with (
+        server.lifespan(server) as state,
+        stdio_server() as (received, sent),
+    ):
+        await serve_loop(server, received, sent, lifespan_state=state)

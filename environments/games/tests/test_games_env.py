@@ -90,8 +90,8 @@ async def test_anchor_states_do_not_tell_how_they_were_reached() -> None:
         ("wordle", call("guess", word="abc"), call("guess", word="bcd")),
         (
             "twenty-questions",
-            call("ask", attribute="size", value="big"),
-            call("ask", attribute="shape", value="ring"),
+            call("ask", question="size big"),
+            call("ask", question="shape ring"),
         ),
     ],
 )
@@ -194,9 +194,10 @@ async def test_a_wrong_name_ends_the_questions() -> None:
     task = game_task("twenty-questions", public=public, private={"hidden": "big"})
     environment, opening = await begun("twenty-questions", task, instructions=False)
     assert opening.text == "1 left\nsize: small, big"
-    asked = await environment.step(call("ask", attribute="size", value="small"))
+    asked = await environment.step(call("ask", question="size small"))
     assert asked.observation.text == "no 0 left"
-    late = await environment.step(call("ask", attribute="size", value="big"))
+    late = await environment.step(call("ask", question="size big"))
+    assert "No question is left" in late.observation.text
     assert late.observation.faults == ("failed",)
     last = await environment.step(call("guess", name="small"))
     assert (last.terminated, last.reward.value, last.observation.text) == (True, 0.0, "wrong")

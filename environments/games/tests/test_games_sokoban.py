@@ -3,7 +3,7 @@
 from collections import deque
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.errors import ToolError
@@ -63,6 +63,7 @@ def test_play_keeps_boxes_and_is_undone_by_pulling(
         state = then
 
 
+@settings(max_examples=25)
 @given(level=LEVELS, key=KEYS)
 def test_a_stored_solution_wins_and_none_is_shorter(level: SokobanLevel, key: int) -> None:
     board, first, solution = some_board(level, key)

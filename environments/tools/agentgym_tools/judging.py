@@ -27,6 +27,9 @@ from agentgym_tools.words import holds, tokens
 LEAST_QUOTED = 3
 """Tokens that a quotation has to have, unless it is a whole line."""
 
+MOST_SHOWN = 400_000
+"""Characters of a conversation that a judge can be shown; a longer one meets nothing."""
+
 JUDGE, VERDICTS = "judge", "verdicts"
 """Labels of the grade: who judged, and what."""
 
@@ -108,7 +111,8 @@ class Judge(Judging):
         self, items: Sequence[str], lines: Sequence[Line], *, seed: str
     ) -> tuple[Verdict, ...] | None:
         """Ask once, and once more where the answer cannot be read; see `Judging.verdicts`."""
-        if not any(line.who == "agent" for line in lines):
+        length = sum(len(line.text) for line in lines)
+        if length > MOST_SHOWN or not any(line.who == "agent" for line in lines):
             return tuple(Verdict(met=False, evidence="") for _ in items)
         sheet = _Sheet(items, lines, seed)
         settings = self._model.settings.model_dump(include={"model", "base_url", "temperature"})

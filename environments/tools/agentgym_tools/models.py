@@ -8,7 +8,7 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -17,39 +17,19 @@ from pydantic import Field
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 from tenacity.wait import wait_random_exponential
 
-from agentgym.errors import (
-    AgentgymError,
-    MissingExtraError,
-    ModelConnectionError,
-    ModelContextError,
-    ModelError,
-    ModelMalformedError,
-    ModelRateLimitedError,
-    ModelRejectedError,
-    ModelServerError,
-    ModelTimeoutError,
-    UsageError,
-)
+from agentgym.errors import MissingExtraError, ModelError, ModelRateLimitedError, UsageError
 from agentgym.types import Frozen, Json, ToolCall, Usage
+from agentgym_tools.model_errors import UNREADABLE, malformed_error, typed_error
 
 LONGEST_WAIT = 60.0
 """Seconds a server may ask to wait; one that asks for longer ends the attempt at the episode."""
 
-_MESSAGE_CHARS = 300
 _KEY = "OPENAI_API_KEY"
-_KEY_LIKE = re.compile(r"\bsk-[\w-]{8,}|(?<=\bBearer )\S+", re.IGNORECASE)
-_REFUSED = {
-    401: "Check the provider's key in the environment.",
-    403: "Check the provider's key in the environment and what it may use.",
-    404: "Check the base URL and the model's name.",
-}
 # Whole thoughts; then, of one that was begun before the answer or not ended in it, the rest.
 _THOUGHTS = (
     re.compile(r"<think(ing)?>.*?</think(ing)?>", re.IGNORECASE | re.DOTALL),
     re.compile(r"^.*</think(ing)?>|<think(ing)?>.*$", re.IGNORECASE | re.DOTALL),
 )
-# What litellm's reading of an answer raises where the answer is not what it expects.
-_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
 
 
 class ModelSettings(Frozen):
@@ -150,9 +130,9 @@ class ChatModel:
             response = await litellm.acompletion(**body, **self._reached_by())
             return _read(response)
         except openai.OpenAIError as error:
-            raise self._typed(error, list(_chain(error))) from None
-        except _UNREADABLE as error:
-            raise self._malformed(error) from None
+            raise typed_error(error, self._who, self.settings.timeout) from None
+        except UNREADABLE as error:
+            raise malformed_error(error, self._who) from None
 
     def _check_provider(self, litellm: Any) -> None:
         import openai
@@ -183,42 +163,6 @@ class ChatModel:
             model = f"openai/{self.settings.model}"  # litellm takes the protocol off again
             reached |= {"model": model, "api_base": base_url, "api_key": key}
         return reached
-
-    def _typed(self, error: Any, chain: Sequence[BaseException]) -> AgentgymError:
-        """Return the error for what went wrong, which litellm wraps in statuses of its own."""
-        import httpx
-        import openai
-
-        if any(isinstance(link, openai.APITimeoutError | httpx.TimeoutException) for link in chain):
-            seconds = self.settings.timeout
-            return ModelTimeoutError(f"{self._who} did not answer within {seconds:g} s.")
-        if any(isinstance(link, httpx.TransportError | OSError) for link in chain):
-            words = _short(f"{type(chain[-1]).__name__}: {chain[-1]}")
-            return ModelConnectionError(f"{self._who} gave no whole answer: {words}")
-        if any(isinstance(link, _UNREADABLE) for link in chain):
-            return self._malformed(chain[-1])
-        # The bare base class is the openai package's own refusal: a key or setting is missing.
-        unsent = type(chain[-1]) is openai.OpenAIError
-        broke = any(getattr(link, "code", None) == "insufficient_quota" for link in chain)
-        status = 401 if unsent else getattr(error, "status_code", 500)
-        return self._by_status(402 if broke else status, error)
-
-    def _by_status(self, status: int, error: Any) -> AgentgymError:
-        message = f"{self._who} answered {status}: {_short(str(error))}"
-        if type(error).__name__ == "ContextWindowExceededError":
-            return ModelContextError(message)
-        if status in _REFUSED:
-            # Without the server's words, which may repeat the key.
-            return UsageError(f"{self._who} is refused (HTTP {status}).", remedy=_REFUSED[status])
-        if status == 429:
-            return ModelRateLimitedError(message, retry_after=_retry_after(error))
-        if status >= 500 or status in (408, 409):
-            return ModelServerError(message)
-        return ModelRejectedError(message)
-
-    def _malformed(self, error: BaseException) -> ModelMalformedError:
-        words = _short(f"{type(error).__name__}: {error}")
-        return ModelMalformedError(f"{self._who} gave a malformed answer: {words}")
 
     def _wait(self, state: RetryCallState) -> float:
         first = self.settings.first_wait
@@ -262,27 +206,6 @@ def _worth_retrying(error: BaseException) -> bool:
     if isinstance(error, ModelRateLimitedError) and error.retry_after is not None:
         return error.retry_after <= LONGEST_WAIT
     return isinstance(error, ModelError) and error.retryable
-
-
-def _retry_after(error: Any) -> float | None:
-    """Return the seconds a server asks to wait, where it says so in seconds."""
-    headers: Mapping[str, str] = getattr(error, "litellm_response_headers", None) or {}
-    try:
-        return max(0.0, float(headers.get("retry-after", "")))
-    except ValueError:
-        return None
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    link: BaseException | None = error
-    while link is not None:
-        yield link
-        link = link.__cause__ or link.__context__
-
-
-def _short(text: str) -> str:
-    text = " ".join(_KEY_LIKE.sub("***", text).split())
-    return text if len(text) <= _MESSAGE_CHARS else text[:_MESSAGE_CHARS] + "..."
 
 
 def _check_url(base_url: str | None, role: str) -> None:

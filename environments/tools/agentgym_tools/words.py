@@ -1,7 +1,7 @@
 """Words compared as people mean them: whole tokens, numbers, dates and times in one form."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 Tokens = tuple[str, ...]
@@ -21,12 +21,13 @@ _SMALL = (
 _NUMBERS = {name: str(value) for value, name in enumerate(_SMALL)}
 
 _MONTH = "|".join(f"{name}|{name[:3]}" for name in _MONTHS) + "|sept"
-_YEAR = r"(?:,?\s+\d{4}\b)?"
+_TH = "(?:st|nd|rd|th)?"
+_YEAR = r"(?:,?\s+(?P<year{}>\d{{4}})\b)?"
 _HALF = r"\s*(?P<half{}>[ap])\.?m\b\.?"
 _PATTERNS = {
     "iso": r"\b\d{4}-\d{2}-\d{2}(?!\d)(?:T(?=\d))?",
-    "dmy": rf"\b(?P<day1>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month1>{_MONTH})\b\.?{_YEAR}",
-    "mdy": rf"\b(?P<month2>{_MONTH})\b\.?\s+(?P<day2>\d{{1,2}})(?![\d:])(?:st|nd|rd|th)?{_YEAR}",
+    "dmy": rf"\b(?P<day1>\d{{1,2}}){_TH}\s+(?:of\s+)?(?P<month1>{_MONTH})\b\.?{_YEAR.format(1)}",
+    "mdy": rf"\b(?P<month2>{_MONTH})\b\.?\s+(?P<day2>\d{{1,2}})(?![\d:]){_TH}{_YEAR.format(2)}",
     "clock": rf"(?<!\d)(?P<hour>\d{{1,2}}):(?P<minute>\d{{2}})(?::\d{{2}})?(?:{_HALF.format(1)})?",
     "hourly": rf"\b(?P<hour2>\d{{1,2}}){_HALF.format(2)}",
     "number": r"(?<![\w.])(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?!\w)",
@@ -50,11 +51,11 @@ def _form(match: re.Match[str]) -> str:
     kind = next(name for name in _PATTERNS if match[name] is not None)
     match kind:
         case "iso":
-            return f"@{match['iso'][5:10]}"
+            return f"@{match['iso'][:10]}"
         case "dmy":
-            return _date(match["month1"], match["day1"])
+            return _date(match["year1"], match["month1"], match["day1"])
         case "mdy":
-            return _date(match["month2"], match["day2"])
+            return _date(match["year2"], match["month2"], match["day2"])
         case "clock":
             return _time(match["hour"], match["minute"], match["half1"])
         case "hourly":
@@ -66,9 +67,9 @@ def _form(match: re.Match[str]) -> str:
             return _NUMBERS.get(word, word)
 
 
-def _date(month: str, day: str) -> str:
+def _date(year: str | None, month: str, day: str) -> str:
     number = next(i for i, name in enumerate(_MONTHS, 1) if name.startswith(month[:3].casefold()))
-    return f"@{number:02}-{int(day):02}"
+    return f"@{year}-{number:02}-{int(day):02}" if year else f"@{number:02}-{int(day):02}"
 
 
 def _time(hour: str, minute: str, half: str | None) -> str:
@@ -91,7 +92,30 @@ def holds(text: Tokens, phrase: str) -> bool:
     if not wanted:
         return False
     width = len(wanted)
-    return any(text[at : at + width] == wanted for at in range(len(text) - width + 1))
+    return any(
+        all(map(_same, text[at : at + width], wanted))
+        for at in _places(text, wanted[0])
+        if at + width <= len(text)
+    )
+
+
+def _places(text: Tokens, wanted: str) -> Iterator[int]:
+    """Yield where a token stands in a text."""
+    if wanted.startswith("@"):
+        yield from (at for at, token in enumerate(text) if _same(token, wanted))
+        return
+    at = -1
+    for _ in range(text.count(wanted)):
+        at = text.index(wanted, at + 1)
+        yield at
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two tokens are one; a date without a year is that day of any year."""
+    if one == other:
+        return True
+    dates = one.startswith("@") and other.startswith("@") and len(one) != len(other)
+    return dates and one[-5:] == other[-5:]
 
 
 def holds_any(text: Tokens, phrases: Iterable[str]) -> bool:

@@ -15,6 +15,7 @@ from agentgym_tools.domains import open_domain
 from agentgym_tools.oracle import play
 
 TURNS = 60
+HOSTILE_TURNS = 16  # more than any user's patience lasts
 
 
 def null(_task: Task[Any, Any], _seen: Observation) -> Iterator[Action]:
@@ -86,7 +87,7 @@ async def score(task: Task[Any, Any], player: Any) -> float:
     environment = agentgym.make("tools")
     seen = await environment.reset(task, seed=1)
     moves = player(task, seen)
-    for _ in range(TURNS):
+    for _ in range(HOSTILE_TURNS):
         action = next(moves, Action())
         if (await environment.step(action)).over:
             break

@@ -197,9 +197,9 @@ async def test_a_user_who_changes_their_mind_wants_the_new_thing() -> None:
 async def test_a_refusal_is_accepted_once_explained_and_held_to() -> None:
     talk = Talk(private(REFUSAL))
     assert not (await talk.say("No.")).end
-    assert (await talk.say("You owe 12.50 and I cannot waive it.")).text == (
-        "Please, just this once?"
-    )
+    said = await talk.say("You owe 12.50 and I cannot waive it. Is that okay?")
+    assert said.text == "Please, just this once?"
+    assert not talk.agreed()
     assert (await talk.say("I am sorry.")).end == "satisfied"
 
 

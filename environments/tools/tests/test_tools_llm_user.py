@@ -19,7 +19,14 @@ from agentgym_tools.tasks import ToolsPrivate
 from agentgym_tools.tau2.task_set import read_folder
 from agentgym_tools.toolkit import Toolkit, reads, writes
 from agentgym_tools.users.base import Reply
-from agentgym_tools.users.llm import ENDED_AGREEING, ENDED_FIRST, FAREWELL, MOST_CALLS, LlmUser
+from agentgym_tools.users.llm import (
+    ENDED_AGREEING,
+    ENDED_FIRST,
+    FAREWELL,
+    MOST_CALLS,
+    MOST_HEARD,
+    LlmUser,
+)
 from agentgym_tools.users.prompt import STOP, cut_marks, system_prompt, without_marks
 from agentgym_tools.users.voice import EMPTY_ANSWERS, ModelVoice, RecordedVoice
 
@@ -121,6 +128,13 @@ async def test_roles_are_flipped_and_the_story_is_standing(chat: Any) -> None:
     assert (chat.requests[0]["seed"], chat.requests[0]["tool_choice"]) == (5, "auto")
 
 
+async def test_a_message_beyond_measure_is_cut(chat: Any) -> None:
+    talk = Talk(chat, ["Hello.", "What?"])
+    await talk.begin()
+    await talk.say("la " * MOST_HEARD)
+    assert len(chat.requests[-1]["messages"][-1]["content"]) < MOST_HEARD + 100
+
+
 async def test_own_tools_are_used_before_words(chat: Any) -> None:
     answers = ["Help.", uses(("look", ""), ("switch_on", '{"lamp": "l1"}')), "It shines."]
     talk = Talk(chat, answers)
@@ -199,17 +213,15 @@ async def test_agreement_holds_until_it_is_used_or_taken_back(chat: Any) -> None
     talk = Talk(chat, answers)
     await talk.begin()
     agreed = []
-    for words in ("Shall I send a bulb?", "For your lamp. Shall I?", "A moment."):
+    for words in (
+        *("Shall I send a bulb?", "For your lamp. Shall I?", "A moment."),
+        *("It is sent.", "Shall I send another?", "Are you sure?"),
+    ):
+        if words == "It is sent.":
+            talk.send()
         await talk.say(words)
         agreed.append(talk.user.agreed)
-    assert agreed == [False, True, True]
-    talk.send()
-    await talk.say("It is sent.")
-    assert not talk.user.agreed
-    await talk.say("Shall I send another?")
-    assert talk.user.agreed
-    await talk.say("Are you sure?")
-    assert not talk.user.agreed
+    assert agreed == [False, True, True, False, True, False]
 
 
 async def test_an_end_together_with_a_yes_waits_for_the_agent_once(chat: Any) -> None:

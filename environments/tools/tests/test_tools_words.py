@@ -23,7 +23,8 @@ from agentgym_tools.words import holds, holds_all, holds_any, tokens
     ],
 )
 def test_one_thing_said_in_many_ways_is_one_thing(ways: Sequence[str]) -> None:
-    assert len({tokens(way) for way in ways}) == 1
+    for way in ways:
+        assert all(holds(tokens(way), other) for other in ways)
 
 
 @pytest.mark.parametrize(
@@ -35,6 +36,7 @@ def test_one_thing_said_in_many_ways_is_one_thing(ways: Sequence[str]) -> None:
         ("Order A1-20 is here.", "20"),
         ("the unpaid bill", "paid"),
         ("on 15 March", "5 March"),
+        ("on 5 March 2027", "2026-03-05"),
         ("at 12:30", "2:30"),
         ("half price, no fee", "fee no"),
         ("anything", ""),
@@ -63,7 +65,7 @@ def test_amounts_match_in_every_usual_form(whole: int, cents: int) -> None:
 @given(st.dates(min_value=date(1900, 1, 1)))
 def test_dates_match_in_every_usual_form(day: date) -> None:
     for form in ("%d %B %Y", "%B %d, %Y", "%b %d", "%d %b"):
-        assert tokens(day.strftime(form)) == tokens(day.strftime("%Y-%m-%d"))
+        assert holds(tokens(f"on {day.strftime(form)} at noon"), day.isoformat())
 
 
 @given(st.text())

@@ -11,10 +11,11 @@ from functools import cache
 import regex
 import Stemmer
 
-STOP_WORDS = frozenset(
-    "a an and are as at be but by for if in into is it no not of on or such that the their then "
-    "there these they this to was will with".split()
-)
+_STOP_WORDS = """
+a an and are as at be but by for if in into is it no not of on or such that the their then 
+there these they this to was will with
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
 """Lucene's `ENGLISH_STOP_WORDS_SET`."""
 
 TOKEN_LENGTH = 255

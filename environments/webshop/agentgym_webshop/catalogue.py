@@ -147,7 +147,7 @@ def cache_folder() -> Path:
 @cache
 def _code_hash() -> str:
     package = Path(__file__).parent
-    paths = [package / f"{name}.py" for name in _MAKERS]
+    paths = [package / "lexicon.toml", *(package / f"{name}.py" for name in _MAKERS)]
     paths += sorted(path for path in package.joinpath("generator").rglob("*") if path.is_file())
     code = hashlib.sha256()
     for path in paths:

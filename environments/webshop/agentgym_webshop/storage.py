@@ -106,7 +106,8 @@ def map_array(folder: Path, name: str) -> NDArray[Any]:
         array = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise damaged(folder, f"{name}.npy cannot be mapped ({error})") from error
-    return array.view(np.ndarray)
+    mapped: NDArray[Any] = array.view(np.ndarray)
+    return mapped
 
 
 def map_bytes(folder: Path, name: str) -> mmap.mmap:

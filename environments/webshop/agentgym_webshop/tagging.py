@@ -5,25 +5,26 @@ tagger only, so its name and version go into every record.
 """
 
 import re
-from functools import cached_property
+import tomllib
+from functools import cache, cached_property
+from importlib.resources import files
 from typing import Any, Protocol
 
 from agentgym.errors import UsageError
 
 
 class Tagger(Protocol):
-    """Finds the nouns and names in a title.
-
-    Attributes:
-        name: What to call it in a record.
-        version: Changes whenever the same title may give other nouns.
-    """
+    """Finds the nouns and names in a title."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What to call it in a record."""
+        ...
 
     @property
-    def version(self) -> str: ...
+    def version(self) -> str:
+        """Changes whenever the same title may give other nouns."""
+        ...
 
     def nouns(self, title: str) -> tuple[str, ...]:
         """Return the lower-cased nouns and names, in order and with repeats."""
@@ -90,51 +91,24 @@ class SpacyTagger:
 
 _WORD = re.compile(r"[^\W_]+")
 
-_OTHERS = frozenset(
-    # function words
-    "a an and are as at be but by can for from has have if in into is it its no not of off on or "
-    "our out over per so than that the their them then these they this those to under up us was "
-    "we with without you your all any both each every more most other some such via plus vs "
-    "one two three four five six seven eight nine ten first second third new "
-    # adjectives
-    "adjustable anti basic best better big bold brand broad bright casual classic clean clear "
-    "cold comfy compact cool cozy cute daily damaged deep deluxe double dry dual dull easy elegant "
-    "essential everyday extra fair fast fine firm fit flat fresh full gentle giant good great hard "
-    "heavy high hot huge large late left light limited little long loose low major male matte max "
-    "medium mid mild mini modern multi narrow natural next non oily old open organic original "
-    "portable premium pro pure quick quiet raw ready real regular rich right round safe short "
-    "signature simple single slim small smart smooth soft solid special square steep strong super "
-    "sweet tall thick thin tight tiny true ultra unisex universal upgraded vegan vintage virgin "
-    "vivid warm wet whole wide wild young free friendly proof handmade professional contemporary "
-    "electric female wireless cordless autumn sterling stainless hypoallergenic dark wired "
-    # colours
-    "beige black blue brown burgundy charcoal coral cyan gray green grey indigo ivory khaki lilac "
-    "magenta maroon mauve mustard navy olive orange pink purple red rose silver tan taupe teal "
-    "turquoise violet white yellow "
-    # verbs
-    "apply assemble buy carry choose fits get give help include includes install keep make need "
-    "say use wash wear work works".split()
-)
 
-_NOUNS_BY_RULE = frozenset(
-    "bedding building ceiling clothing coating cushioning drawing dressing earring evening filling "
-    "flooring frosting icing king lighting lining morning outing painting piercing pudding ring "
-    "rug seasoning seating setting shelving spring sting string stuffing sweatshirting swing "
-    "topping wedding wing wiring bed feed reed seed shed sled weed table cable vegetable stable "
-    "family assembly belly jelly supply butterfly lily jersey canal cereal crystal dental emerald "
-    "festival journal manual medal metal mineral oval pedal petal portal rental sandal signal "
-    "towel bus campus cactus hummus asparagus olive motive relative archive adhesive drive dive "
-    "hive music fabric plastic ceramic clinic cosmetic elastic garlic mic picnic topic tonic "
-    "microfiber mouthful armful".split()
-)
+@cache
+def _lexicon() -> tuple[frozenset[str], frozenset[str]]:
+    """Return words that are never nouns, and nouns with an ending of other words."""
+    text = files("agentgym_webshop").joinpath("lexicon.toml").read_text("utf-8")
+    data = tomllib.loads(text)
+    others = " ".join(data["others"].values())
+    return frozenset(others.split()), frozenset(data["nouns"]["by_ending"].split())
+
 
 _ADJECTIVE_ENDINGS = ("able", "ible", "ful", "less", "ous", "ive", "ical", "onal", "ish")
 
 
 def _is_noun(word: str) -> bool:
-    if word in _OTHERS or len(word) < 2 or not word.isalpha():
+    others, nouns = _lexicon()
+    if word in others or len(word) < 2 or not word.isalpha():
         return False
-    if word in _NOUNS_BY_RULE or len(word) < 5:
+    if word in nouns or len(word) < 5:
         return True
     participle = word.endswith(("ed", "ing"))
     return not (participle or word.endswith("ly") or word.endswith(_ADJECTIVE_ENDINGS))

@@ -47,14 +47,15 @@ class TwentyQuestionsEnvironment(
         return f"{answer} {self._table.questions - len(self.state.asked)} left"
 
     @tool
-    async def ask(self, attribute: str, value: str) -> str:
+    async def ask(self, question: str) -> str:
         """Ask whether the hidden one has a value of an attribute.
 
         Args:
-            attribute: Which attribute.
-            value: Which value.
+            question: An attribute and a value, such as "size big".
         """
-        return self.play(ask(self._table, self.on_move(), attribute, value))
+        state = self.on_move()
+        attribute, _, value = " ".join(question.split()).partition(" ")
+        return self.play(ask(self._table, state, attribute, value))
 
     @tool
     async def guess(self, name: str) -> str:

@@ -19,7 +19,7 @@ def play(observation: Observation) -> Generator[Action, Observation, None]:
     attributes, items = read_table(observation.text)
     while len(items) > 1:
         attribute, value = best_question(attributes, items)
-        observation = yield call("ask", attribute=attribute, value=value)
+        observation = yield call("ask", question=f"{attribute} {value}")
         answer = Answer(attribute, value, observation.text.startswith("yes"))
         items = fitting(attributes, items, [answer])
     yield call("guess", name=items[0].name)

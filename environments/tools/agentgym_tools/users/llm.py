@@ -18,6 +18,9 @@ from agentgym_tools.users.voice import ACTS, TOKENS, Act, Voice, acts_text
 MOST_CALLS = 8
 """Calls of their own tools that a person makes before they answer in words."""
 
+MOST_HEARD = 8000
+"""Characters of one message that reach their model: no agent can overflow its context."""
+
 FAREWELL = "Goodbye."
 """What a person says who ends the conversation without a word."""
 
@@ -75,6 +78,8 @@ class LlmUser(User):
 
     async def answer(self, text: str) -> Reply:
         """Answer the agent; see `User.answer`."""
+        if len(text) > MOST_HEARD:
+            text = f"{text[:MOST_HEARD]} (the message goes on, too long to read)"
         used = self._acted_upon()
         reply = await self._speak(text)
         says = verdict(reply.text, asked=proposes(text))

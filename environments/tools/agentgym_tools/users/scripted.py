@@ -192,13 +192,13 @@ class ScriptedUser(User):
 
     def _about_the_wish(self, words: Tokens, parts: list[str], *, news: bool) -> Reply:
         wish = self._wish
-        if holds_any(words, PROPOSES) and not self._memory.agreed:
-            said, news_here = self._verdict(wish, words)
-            return self._reply([*parts, said], news=news or news_here)
         if wish.refused and self._case.told.issuperset(wish.told):
             said = self._pick(wish.insists[self._memory.insisted])
             self._note(insisted=self._memory.insisted + 1)
             return self._reply([*parts, said], news=True)
+        if holds_any(words, PROPOSES) and not self._memory.agreed:
+            said, news_here = self._verdict(wish, words)
+            return self._reply([*parts, said], news=news or news_here)
         if parts:
             return self._reply(parts, news=news)
         return self._reply([self._pick(LISTENS)], news=True) if news else self._at_a_loss(wish)

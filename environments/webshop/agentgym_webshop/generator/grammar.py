@@ -109,7 +109,7 @@ def is_adjective(attribute: str) -> bool:
 
 _ADJECTIVE_ENDINGS = (
     *("able", "free", "proof", "resistant", "certified", "friendly", "lasting", "weight"),
-    *("lined", "limited", "included", "rechargeable", "assembled", "saving", "reducing", "raw"),
+    *("lined", "limited", "rechargeable", "assembled", "saving", "reducing", "raw"),
     *("efficient", "duty", "roasted", "salted", "pressed", "based", "wrapped", "organic", "fed"),
     *("to eat", "unrefined", "cordless", "hypoallergenic", "tested", "mounted", "insulated"),
     *("charging", "drying", "wicking", "cancelling", "woven", "engraved", "tufted", "plated"),

@@ -22,7 +22,7 @@ _TOML = f"""\
 name = "core"
 version = 1
 environment = "webshop"
-description = "Goals of one to five attributes and options on a generated shop of 10,000 products, each among near misses."
+description = "One to five wishes and a price limit, in a generated shop of 10,000 products."
 licence = "MIT"
 canary = "{CANARY}"
 
@@ -43,7 +43,7 @@ def write_task_set(folder: Path) -> None:
     lines = []
     for task in core_tasks(shipped(PRODUCTS)):
         data = task.model_dump(mode="json", exclude_defaults=True)
-        data["canary"] = CANARY
+        data = {"id": task.id, "split": task.split, **data, "canary": CANARY}
         lines.append(json.dumps(data, ensure_ascii=False) + "\n")
     (folder / "tasks.jsonl").write_text("".join(lines), "utf-8")
 

@@ -256,7 +256,8 @@ class Conversation:
         wishes = " Then: ".join(wish.says[0] for wish in self._wishes)
         facts = " ".join(fact.says[0] for fact in self._facts)
         who = self._caller.story(self.id, self.customer)
-        parts = [who, f"Your home is {self.home}.", f"You want: {wishes}", facts, self._manner]
+        home = f"Your home is {self.home}; look there with your tools only when you are asked to."
+        parts = [who, home, f"You want: {wishes}", *self._details, facts, self._manner]
         return " ".join(part for part in parts if part)
 
     def _add(

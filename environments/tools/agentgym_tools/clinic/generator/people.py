@@ -4,7 +4,7 @@ from datetime import timedelta
 from random import Random
 from typing import Final
 
-from agentgym_tools.clinic.calendar import TODAY, age_on, day, plus_days
+from agentgym_tools.clinic.calendar import TODAY, day, plus_days
 from agentgym_tools.clinic.generator.catalogue import (
     FIRST_NAMES,
     LANGUAGES,
@@ -23,7 +23,6 @@ from agentgym_tools.clinic.records import (
 )
 
 PATIENTS = 200
-ADULT = 16
 _MATTERS: Final[tuple[Matter, ...]] = ("appointments", "prescriptions", "billing")
 
 
@@ -155,8 +154,3 @@ class _Crowd:
 
 def _days_old(rng: Random, least: int, most: int) -> str:
     return (day(TODAY) - timedelta(days=rng.randint(least, most))).isoformat()
-
-
-def is_child(patient: Patient) -> bool:
-    """Whether a guardian still acts for a patient."""
-    return age_on(patient.date_of_birth, TODAY) < ADULT
