@@ -62,6 +62,11 @@ def _check_wishes(domain: Domain, task: ToolsTask) -> None:
                 "its user would never end.",
                 remedy="Name in `told` what explains the refusal.",
             )
+        if not wish.done and not wish.told:
+            raise TaskSetError(
+                f"Task {task.id!r}: wish {number} waits for nothing: its user would leave at once.",
+                remedy="Say in `done` or `told` what settles it.",
+            )
         if not wish.refused and not _comes_true(after_gold, wish):
             raise TaskSetError(
                 f"Task {task.id!r}: the gold calls do not lead to what wish {number} waits for: "

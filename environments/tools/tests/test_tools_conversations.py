@@ -328,6 +328,7 @@ def task(part: ToolsPrivate) -> ToolsTask:
         (private(renewal(done=(Expect(collection="shelves"),))), "shelves"),
         (private(renewal(told=("weather",))), "weather"),
         (private(renewal(gold=())), "never end"),
+        (private(renewal(done=())), "waits for nothing"),
         (private(REFUSAL.model_copy(update={"told": ()})), "never end"),
         (
             private(

@@ -163,6 +163,8 @@ class ScriptedUser(User):
 
     def _settled(self, wish: Wish) -> bool:
         last = self._memory.wish + 1 == len(self._script.wishes)
+        if wish.instead is not None:
+            return False  # only a change of mind leads on from it
         if last and self._case.private.rules.handover == "must":
             return False  # only the handover settles it
         told = self._case.told.issuperset(wish.told)

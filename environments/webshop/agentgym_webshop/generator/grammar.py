@@ -88,7 +88,8 @@ def kinds() -> tuple[Kind, ...]:
 @cache
 def option_groups() -> dict[str, OptionGroup]:
     """Return the option groups by name."""
-    return {name: OptionGroup.model_validate(data) for name, data in _read("options").items()}
+    data = _read("options_personal") | _read("options_home")
+    return {name: OptionGroup.model_validate(group) for name, group in data.items()}
 
 
 @cache

@@ -132,8 +132,7 @@ class Draft:
         wish = Wish(
             says=says, agrees=agrees, corrections=corrections, done=(done,), told=told, gold=gold
         )
-        # What was wanted at first waits for the same end: it can be left by a change of mind only.
-        first = Wish(says=before or says, instead=wish, done=(done,), told=told)
+        first = Wish(says=before or says, instead=wish)
         self.add("change", first if before else wish)
 
     def add(self, outcome: str, wish: Wish) -> None:
