@@ -6,6 +6,7 @@ ENVIRONMENTS := $(sort $(dir $(wildcard environments/*/pyproject.toml)))
 EDITABLE := $(foreach folder,$(ENVIRONMENTS),-e $(folder:/=))
 MANIFESTS := pyproject.toml $(ENVIRONMENTS:=pyproject.toml)
 DEMO_STORE ?= demo.db
+TORCH ?= torch==2.13.0
 
 .PHONY: setup setup-dev demo test test-slow test-all lint format bench clean
 
@@ -20,8 +21,13 @@ $(VENV)/.setup: $(MANIFESTS)
 	$(BIN)/pip install --quiet -e . $(EDITABLE)
 	touch $@
 
+# torch comes first and by itself: what depends on it would take the largest build there is.
+# The benchmarks' wheels come without their dependencies, which are every model vendor's clients.
 $(VENV)/.setup-dev: $(VENV)/.setup
-	$(BIN)/pip install --quiet -e '.[llm,parquet,docker,postgres,mysql]' $(EDITABLE) --group dev
+	$(BIN)/pip install --quiet '$(TORCH)'
+	$(BIN)/pip install --quiet -e '.[browser,docker,llm,mcp,mysql,parquet,postgres,train]' \
+		-e 'environments/tools[agentdojo,bfcl,llm]' -e 'environments/webshop[site]' --group dev
+	$(BIN)/pip install --quiet --no-deps agentdojo==0.1.35 bfcl-eval==2026.3.23
 	touch $@
 
 demo: setup ## the main job: oracle, null and random agents on the shipped SQL questions

@@ -16,7 +16,7 @@ def broken(agentgym: Command) -> Command:
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: agentgym-broken\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
-        "[agentgym.environments]\nmaze = agentgym_no_such_module:SPEC\n"
+        "[agentgym.environments]\nlabyrinth = agentgym_no_such_module:SPEC\n"
     )
     agentgym.environ["PYTHONPATH"] = str(info.parent)
     return agentgym
@@ -50,10 +50,10 @@ def test_info_tells_tools_options_and_task_sets(agentgym: Command) -> None:
 def test_a_broken_package_is_reported_and_breaks_no_other(broken: Command) -> None:
     done = broken("list")
     assert "sql-v1" in done.out
-    assert done.err.startswith("broken: maze of package agentgym-broken: ModuleNotFoundError")
-    assert broken("list", "--json").json["broken"][0]["name"] == "maze"
-    refused = broken("eval", "maze", "--agent", "null", code=2)
-    assert "'maze' of package agentgym-broken is broken" in refused.err
+    assert done.err.startswith("broken: labyrinth of package agentgym-broken: ModuleNotFoundError")
+    assert broken("list", "--json").json["broken"][0]["name"] == "labyrinth"
+    refused = broken("eval", "labyrinth", "--agent", "null", code=2)
+    assert "'labyrinth' of package agentgym-broken is broken" in refused.err
     assert "Mend or uninstall that package." in refused.err
     assert broken.eval("--agent", "oracle", "--limit", "1")["mean_reward"] == 1.0
 
@@ -71,7 +71,7 @@ def test_the_doctor_finds_what_is_missing_and_what_mends_it(broken: Command) -> 
         "needed_for": "source revisions in run records",
         "remedy": "apt-get install git",
     }
-    assert by_name["environment maze"]["remedy"] == "pip uninstall agentgym-broken"
+    assert by_name["environment labyrinth"]["remedy"] == "pip uninstall agentgym-broken"
     assert "pip uninstall agentgym-broken" in broken("doctor").out
 
 

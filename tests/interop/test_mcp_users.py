@@ -1,24 +1,22 @@
 """Tasks with users through MCP: an SDK client talks by `say` and makes the oracle's calls."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import Client
 
+from agentgym.registry import spec
+from agentgym.tasks import load_tasks
 from agentgym.types import Task
-from agentgym_tools.clinic.scenarios import tasks as clinic_tasks
 from tests.interop.mcp_rig import play_oracle, served_stdio, serving_http, stored, text_of
 
 
-@pytest.fixture
-def clinic(tmp_path: Path) -> tuple[list[str], Task[Any, Any]]:
-    """The words that name a clinic's task to the command, and the task."""
-    task = next(iter(clinic_tasks()))
-    path = tmp_path / "tasks.jsonl"
-    path.write_text(json.dumps(task.model_dump(mode="json", exclude_defaults=True)))
-    return ["tools", "--tasks", str(path), "--task", task.id, "--run-id", "served"], task
+DOMAINS = ("clinic", "broadband")
+
+
+def task_of(domain: str) -> Task[Any, Any]:
+    return next(t for t in load_tasks(spec("tools")) if t.tags["domain"] == domain)
 
 
 async def play(client: Client, task: Task[Any, Any]) -> None:
@@ -34,10 +32,10 @@ def check(folder: Path) -> None:
     assert any(turn.action.tool_calls for turn in kept.turns)
 
 
-async def test_a_user_is_served_over_stdio(
-    tmp_path: Path, clinic: tuple[list[str], Task[Any, Any]]
-) -> None:
-    words, task = clinic
+@pytest.mark.parametrize("domain", DOMAINS)
+async def test_a_user_is_served_over_stdio(tmp_path: Path, domain: str) -> None:
+    task = task_of(domain)
+    words = ("tools", "--task", task.id, "--run-id", "served")
     async with served_stdio(tmp_path, *words) as (client, said):
         names = [tool.name for tool in (await client.list_tools()).tools]
         assert names[-1] == "say"
@@ -47,10 +45,10 @@ async def test_a_user_is_served_over_stdio(
     check(tmp_path)
 
 
-async def test_a_user_is_served_over_http(
-    tmp_path: Path, clinic: tuple[list[str], Task[Any, Any]]
-) -> None:
-    words, task = clinic
+@pytest.mark.parametrize("domain", DOMAINS)
+async def test_a_user_is_served_over_http(tmp_path: Path, domain: str) -> None:
+    task = task_of(domain)
+    words = ("tools", "--task", task.id, "--run-id", "served")
     with serving_http(tmp_path, *words) as (url, process):
         async with Client(url) as client:
             await play(client, task)
