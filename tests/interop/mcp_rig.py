@@ -16,7 +16,7 @@ from mcp_types import CallToolResult, ImageContent, TextContent
 from agentgym.env import Environment
 from agentgym.interop.mcp.host import EpisodeHost
 from agentgym.interop.mcp.server import make_server
-from agentgym.interop.mcp.session import ClientAgent
+from agentgym.interop.mcp.session import OVER, ClientAgent
 from agentgym.registry import EnvSpec, oracle_of, spec
 from agentgym.tasks import TaskSet, TaskSetInfo
 from agentgym.trajectories.record import Trajectory
@@ -122,13 +122,15 @@ def stored(folder: Path, run_id: str) -> list[Trajectory]:
 
 
 async def play_oracle(client: Client, name: str, task: Task[Any, Any]) -> list[CallToolResult]:
-    """Let an SDK client make an environment's oracle's moves; words go through `say`."""
+    """Let an SDK client make an oracle's moves until the episode is over; words go by `say`."""
     seen = Observation(messages=(Message(role="user", content=client.instructions or ""),))
     moves = oracle_of(spec(name))(task, seen)
     results: list[CallToolResult] = []
     action: Action | None = next(moves)
     while action is not None:
         made = await _make(client, action)
+        if text_of(made[0]) == OVER:
+            break
         results += made
         answer = tuple(Message(role="user", content=text_of(result)) for result in made)
         try:

@@ -11,7 +11,6 @@ from agentgym.tasks import load_tasks
 from agentgym.types import Task
 from tests.interop.mcp_rig import play_oracle, served_stdio, serving_http, stored, text_of
 
-
 DOMAINS = ("clinic", "broadband")
 
 

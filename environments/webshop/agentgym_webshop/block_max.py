@@ -145,7 +145,11 @@ class BlockMaxQuery:
         return documents, sums[matching].astype(np.float32)
 
     def _runs(self, blocks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return each block's first posting and number of postings, term by term."""
+        """Return each block's first posting and number of postings, term by term.
+
+        Raises:
+            ValueError: A block has more postings of a term than documents, so the index is damaged.
+        """
         first = (blocks << BLOCK_BITS).astype(np.uint32)
         low = np.empty((len(self._terms), len(blocks)), np.int64)
         high = np.empty_like(low)
@@ -158,7 +162,10 @@ class BlockMaxQuery:
                 high[row] = documents.searchsorted(first + np.uint32(BLOCK))
             low[row] += term.start
             high[row] += term.start
-        return low.ravel(), (high - low).ravel()
+        counts = (high - low).ravel()
+        if counts.max() > BLOCK:
+            raise ValueError(f"a term with {counts.max()} postings in a block")
+        return low.ravel(), counts
 
 
 def _highest(bounds: NDArray[np.float32], threshold: np.float32, count: int) -> NDArray[np.int64]:

@@ -61,7 +61,7 @@ class SearchIndex:
             weighted = [self._term(place, count) for place, count in counts.items()]
             best = BlockMaxQuery(self._postings, weighted, self._maxima.shape[1])
             documents, _ = best.best(limit, self._ranks)
-        except (IndexError, ValueError) as error:  # numbers that no built index holds
+        except (IndexError, ValueError, TypeError) as error:  # numbers that no built index holds
             raise damaged(self._folder, f"its index is corrupt ({error})") from error
         return documents
 

@@ -5,6 +5,7 @@ import json
 import mmap
 import os
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -104,7 +105,7 @@ def map_array(folder: Path, name: str) -> NDArray[Any]:
     """
     try:
         array = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, SyntaxError, TypeError, TokenError) as error:
         raise damaged(folder, f"{name}.npy cannot be mapped ({error})") from error
     mapped: NDArray[Any] = array.view(np.ndarray)
     return mapped

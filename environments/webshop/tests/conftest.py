@@ -7,6 +7,7 @@ import pytest
 from agentgym.types import Task
 from agentgym_webshop.building import build_catalogue
 from agentgym_webshop.catalogue import Catalogue
+from agentgym_webshop.generator.generation import products as generated
 from agentgym_webshop.products import Product, Review
 from agentgym_webshop.tasks import WebShopPrivate, WebShopPublic
 
@@ -109,3 +110,11 @@ def make_task(dresses: Catalogue) -> MakeTask:
         return Task[WebShopPublic, WebShopPrivate](id=task_id, public=public, private=goal)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def thousand(tmp_path_factory: pytest.TempPathFactory) -> Catalogue:
+    """Return the generated catalogue of 1,000 products."""
+    folder = tmp_path_factory.mktemp("catalogues") / "thousand"
+    build_catalogue(folder, generated(1000), facts={"tagger": "lexicon 1"})
+    return Catalogue.open(folder)
