@@ -89,6 +89,8 @@ def evaluate(
     env_spec = spec(env)
     run_id = checked_run_id(run_id, resume=resume) or new_run_id()
     options = environment_options(env_spec, env_arg, sandbox)
+    if model is not None and options.get("judge_model") == model:
+        print_text("The judge is the agent's own model; another judges more fairly.", to_stderr=True)
     limits = checked_limits(max_turns, token_limit, cost_limit, time_limit)
     asked = {
         "model": model,

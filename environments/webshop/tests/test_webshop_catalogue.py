@@ -126,7 +126,7 @@ def test_random_changes_give_answers_or_typed_errors(small: Path) -> None:
     draw = random.Random(5)
     whole = {name: (small / name).read_bytes() for name in FILES}
     told = 0
-    for _ in range(3000):
+    for _ in range(150):
         name = draw.choice(FILES)
         data = bytearray(whole[name])
         data[draw.randrange(len(data))] = draw.randrange(256)
