@@ -64,6 +64,10 @@ def make_llm(settings: LlmSettings) -> Agent:
         UsageError: A key is missing, or the settings contradict each other.
         MissingExtraError: The client's package is not installed.
     """
+    if settings.model.startswith("local:"):
+        from agentgym.agents.local import open_local
+
+        return open_local(settings)
     from agentgym.agents.clients import open_client
     from agentgym.agents.llm import LlmAgent
 

@@ -5,10 +5,13 @@ from agentgym.agents.clients.base import ChatClient, ChatRequest
 from agentgym.agents.clients.retry import RetryingClient
 from agentgym.agents.formats import ActionFormat, get_format
 from agentgym.agents.memory import Memory, make_memory
-from agentgym.agents.settings import LlmSettings
-from agentgym.types import Json, Limits, Message, Observation
+from agentgym.agents.settings import LlmSettings, standing_words
+from agentgym.types import Json, Message, Observation
 
-_REACHED_BY = {"base_url", "client", "attempts", "timeout"}
+_TOKEN_IDS: dict[str, Json] = {"return_token_ids": True, "logprobs": True}
+"""What vLLM is asked for its token ids by."""
+
+_REACHED_BY = {"base_url", "client", "attempts", "timeout", "token_ids"}
 
 
 class LlmAgent(Agent):
@@ -79,7 +82,7 @@ class _LlmPlayer(Player):
         self._format = action_format
         self._memory = memory
         self._model = model
-        words = _standing_words(settings.system, brief.limits)
+        words = standing_words(settings.system, brief.limits)
         self._standing = [Message(role="system", content=words)] if words else []
 
     async def act(self, observation: Observation) -> Decision:
@@ -94,6 +97,7 @@ class _LlmPlayer(Player):
                 temperature=self._settings.temperature,
                 max_tokens=self._settings.max_tokens,
                 stop=self._format.stop,
+                extra=_TOKEN_IDS if self._settings.token_ids else {},
             )
         )
         action = self._format.parse(completion, observation.tools)
@@ -105,19 +109,3 @@ class _LlmPlayer(Player):
             tokens=completion.tokens,
             faults=completion.faults,
         )
-
-
-def _standing_words(system: str | None, limits: Limits) -> str:
-    """Return what is said before everything: the person's own words and the limits."""
-    allowed = [
-        f"{amount:,} {unit}" if isinstance(amount, int) else f"{amount:g} {unit}"
-        for amount, unit in (
-            (limits.turns, "turns"),
-            (limits.tokens, "tokens"),
-            (limits.cost, "US dollars"),
-            (limits.time, "seconds in the environment"),
-        )
-        if amount is not None
-    ]
-    told = f"You have at most {' and '.join(allowed)}." if allowed else ""
-    return "\n\n".join(words for words in (system, told) if words)

@@ -22,7 +22,11 @@ def evaluate(
         ),
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="An LLM, such as openai/gpt-x or anthropic/claude-x.")
+        str | None,
+        typer.Option(
+            help="An LLM, such as openai/gpt-x or anthropic/claude-x, or local:FOLDER of a Hugging "
+            "Face model."
+        ),
     ] = None,
     base_url: Annotated[
         str | None, typer.Option(help="An OpenAI-compatible endpoint, up to /v1.")
@@ -32,7 +36,9 @@ def evaluate(
     ] = None,
     action_format: Annotated[
         str,
-        typer.Option("--format", help="native tool calls; react or brackets for models without."),
+        typer.Option(
+            "--format", help="native or hermes tool calls; react or brackets for models without."
+        ),
     ] = "native",
     temperature: Annotated[float | None, typer.Option(help="Sampling temperature.")] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="Output tokens a turn.")] = None,
@@ -90,7 +96,9 @@ def evaluate(
     run_id = checked_run_id(run_id, resume=resume) or new_run_id()
     options = environment_options(env_spec, env_arg, sandbox)
     if model is not None and options.get("judge_model") == model:
-        print_text("The judge is the agent's own model; another judges more fairly.", to_stderr=True)
+        print_text(
+            "The judge is the agent's own model; another judges more fairly.", to_stderr=True
+        )
     limits = checked_limits(max_turns, token_limit, cost_limit, time_limit)
     asked = {
         "model": model,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from agentgym.cli import environments, evaluate, mcp, runs, sandbox
+from agentgym.cli import environments, evaluate, export, mcp, runs, sandbox
 from agentgym.cli.doctor import doctor
 from agentgym.cli.output import plain, print_json
 from agentgym.errors import AgentgymError
@@ -43,7 +43,7 @@ app.command("eval")(evaluate.evaluate)
 app.command("runs")(runs.list_runs)
 app.command("show")(runs.show)
 app.command("replay")(runs.replay)
-app.command("export")(runs.export)
+app.command("export")(export.export)
 app.command("doctor")(doctor)
 app.add_typer(sandbox.app, name="sandbox")
 app.add_typer(mcp.app, name="mcp")

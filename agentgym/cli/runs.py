@@ -1,8 +1,7 @@
-"""Commands about runs in the store: runs, show, replay and export."""
+"""Commands about runs in the store: runs, show and replay."""
 
 import json
 from contextlib import aclosing
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -185,25 +184,3 @@ def _narrowed(stored: Json, replayed: Json) -> tuple[tuple[str, ...], Json, Json
             path, *values = _narrowed(old, new)
             return (str(name), *path), values[0], values[1]
     return (), stored, replayed
-
-
-def export(
-    run: Run,
-    file_format: Annotated[str, typer.Option("--format", help="jsonl or parquet.")] = "jsonl",
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The file; - is standard output.")
-    ] = None,
-    store: StoreOption = None,
-    as_json: JsonFlag = False,
-) -> None:
-    """Write a run's trajectories to a file."""
-    from agentgym.trajectories.export import export_run
-    from agentgym.trajectories.store import TrajectoryStore
-
-    path = output or Path(f"{run.replace('/', '-')}.{file_format}")
-    with TrajectoryStore.open(store, create=False) as opened:
-        count = export_run(opened, run, file_format, path)
-    if as_json:
-        print_json({"run_id": run, "episodes": count, "file": str(path)})
-    elif str(path) != "-":
-        print_text(f"wrote {count} episodes to {path}")

@@ -15,20 +15,18 @@ JSON lines have one field more, `trajectory`: the whole record, which `read_json
 """
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import BinaryIO
 
 from agentgym.errors import MissingExtraError, UnknownNameError, UsageError
 from agentgym.trajectories import codec
+from agentgym.trajectories.files import replacing
 from agentgym.trajectories.record import Trajectory
 from agentgym.trajectories.store import TrajectoryStore
 from agentgym.types import Json, Observation, ToolSpec
-
-_ELSEWHERE = "Name another file."
 
 
 def export_run(store: TrajectoryStore, run_id: str, format: str, path: str | Path) -> int:
@@ -55,7 +53,7 @@ def export_run(store: TrajectoryStore, run_id: str, format: str, path: str | Pat
     to_stdout = str(path) == "-"
     if to_stdout and format != "jsonl":
         raise UsageError(f"Standard output does not take {format}.", remedy="Name a file.")
-    opened = nullcontext(sys.stdout.buffer) if to_stdout else _replacing(Path(path))
+    opened = nullcontext(sys.stdout.buffer) if to_stdout else replacing(Path(path))
     with opened as file:
         return _WRITERS[format](store.trajectories(run_id), file)
 
@@ -153,34 +151,3 @@ _WRITERS: dict[str, Callable[[Iterable[Trajectory], BinaryIO], int]] = {
     "jsonl": _write_jsonl,
     "parquet": _write_parquet,
 }
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of `path` when the block ends well.
-
-    A device or pipe, such as /dev/stdout, is written to and never replaced; behind a link, the
-    file it points to is replaced.
-    """
-    path = path.resolve()
-    if path.exists() and not path.is_file():
-        with _unwritable(path), path.open("wb") as file:
-            yield file
-        return
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with _unwritable(path), temporary.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-            temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def _unwritable(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise UsageError(f"Cannot write {path}: {error.strerror}.", remedy=_ELSEWHERE) from error

@@ -265,6 +265,12 @@ async def test_a_conversation_through_a_server(name: str) -> None:
     action_format = get_format(name)
     script = {
         "native": [Reply("t", calls=[("query", SELECT)]), Reply("One.")],
+        "hermes": [
+            Reply(
+                't\n<tool_call>\n{"name": "query", "arguments": {"sql": "select 1"}}\n</tool_call>'
+            ),
+            Reply("One."),
+        ],
         "react": [
             Reply('Thought: t\nAction: query\nAction Input: {"sql": "select 1"}'),
             Reply("Answer: One."),

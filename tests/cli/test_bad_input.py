@@ -145,7 +145,7 @@ def test_mistakes_about_stored_runs(agentgym: Command, files: Path) -> None:
         (("replay", "monday", "--task", "shop-01"), "Did you mean 'shop-001'"),
         (("replay", "monday", "--tasks", "cor"), "Did you mean 'core'?"),
         (("export", "mondy"), "Did you mean 'monday'?"),
-        (("export", "monday", "--format", "csv"), "Known: jsonl, parquet."),
+        (("export", "monday", "--format", "csv"), "Known: dpo, jsonl, kto, parquet, sft."),
         (("export", "monday", "-o", "folder"), "folder: Is a directory."),
         (
             ("export", "monday", "-o", "gone/x.jsonl"),

@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from agentgym.agents.formats.base import ActionFormat, Said, Wire
 from agentgym.agents.formats.brackets import BracketsFormat
+from agentgym.agents.formats.hermes import HermesFormat
 from agentgym.agents.formats.native import NativeFormat
 from agentgym.agents.formats.react import ReActFormat
 from agentgym.errors import UnknownNameError
@@ -13,6 +14,7 @@ __all__ = [
     "FORMATS",
     "ActionFormat",
     "BracketsFormat",
+    "HermesFormat",
     "NativeFormat",
     "ReActFormat",
     "Said",
@@ -21,7 +23,12 @@ __all__ = [
 ]
 
 FORMATS: Mapping[str, ActionFormat] = MappingProxyType(
-    {"native": NativeFormat(), "react": ReActFormat(), "brackets": BracketsFormat()}
+    {
+        "native": NativeFormat(),
+        "hermes": HermesFormat(),
+        "react": ReActFormat(),
+        "brackets": BracketsFormat(),
+    }
 )
 """The formats by name; they keep no state."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,12 +15,15 @@ class Step:
         progress: How far the task had come after the turn, from 0 to 1, where something
             estimates it.
         tokens: How many tokens the turn sampled.
+        features: What a learner reads of the turn, where it asks for it; the same length in
+            every step.
     """
 
     reward: float
     state: str | None = None
     progress: float | None = None
     tokens: int = 1
+    features: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,4 +54,29 @@ class Estimator(Protocol):
 
         Args:
             group: Episodes of the same task.
+        """
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """An estimator that learns from the episodes it has credited.
+
+    Attributes:
+        reads: Where the trainer takes a step's features from: the policy's last hidden state
+            `before` the turn's first token (the state it was taken in) or at its last (`after`:
+            the state and what was done in it); None where none are read.
+        width: How many features a step has.
+    """
+
+    reads: Literal["before", "after"] | None
+    width: int
+
+    def __call__(self, group: Sequence[Episode], /) -> Advantages:
+        """Return an advantage for every turn of every episode, as an `Estimator` does."""
+
+    def learn(self, episodes: Sequence[Episode], /) -> None:
+        """Learn from the episodes of one batch, after they are credited.
+
+        Args:
+            episodes: Of every rank, in the same order on every rank.
         """

@@ -127,19 +127,26 @@ class BlockMaxQuery:
         return bounds.astype(np.float32)
 
     def _score(self, blocks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return the documents of some blocks that match, and their scores."""
+        """Return the documents of some blocks that match, and their scores.
+
+        Raises:
+            ValueError: A posting is not in the block it was found in, so the index is damaged.
+        """
+        size = len(blocks) << BLOCK_BITS
         low, counts = self._runs(blocks)
         ends = counts.cumsum()
         at = np.arange(ends[-1]) + (low - ends + counts).repeat(counts)
         moved = (np.arange(len(blocks)) - blocks) << BLOCK_BITS  # from a document to its slot
         slots = self._postings.documents.take(at) + np.tile(moved, len(self._terms)).repeat(counts)
+        if slots.max(initial=0) >= size:
+            raise ValueError("a posting outside its block")
         impacts = self._postings.impacts.take(at)
         scores = np.empty(len(at), np.float64)
         begin = 0
         for term, end in zip(self._terms, ends[len(blocks) - 1 :: len(blocks)], strict=True):
             scores[begin:end] = term.scores.take(impacts[begin:end])
             begin = end
-        sums = np.bincount(slots, scores, len(blocks) << BLOCK_BITS)
+        sums = np.bincount(slots, scores, size)
         matching = np.flatnonzero(sums)
         documents = (blocks[matching >> BLOCK_BITS] << BLOCK_BITS) + (matching & (BLOCK - 1))
         return documents, sums[matching].astype(np.float32)

@@ -39,6 +39,7 @@ class Catalogue:
         path: That folder.
         digest: Content hash of products and index.
         tagger: Name and version of the tagger that found the products' nouns.
+        index: Searches their text.
 
     Raises:
         CatalogueError: There is none, or it is damaged or half-built.
@@ -58,7 +59,7 @@ class Catalogue:
         self._offsets = map_array(path, "product_offsets")
         self._asins = map_array(path, "asins")
         self._places = map_array(path, "places")
-        self._index = SearchIndex(path, search_facts, map_array(path, "ranks"))
+        self.index = SearchIndex(path, search_facts, map_array(path, "ranks"))
         self._decoded = lru_cache(CACHED_PRODUCTS)(self._decode)
 
     @classmethod
@@ -103,7 +104,7 @@ class Catalogue:
         Raises:
             CatalogueError: The index is damaged.
         """
-        return self._index.search(query, limit)
+        return self.index.search(query, limit)
 
     def _decode(self, index: int) -> Product:
         record = self._records[int(self._offsets[index]) : int(self._offsets[index + 1])]

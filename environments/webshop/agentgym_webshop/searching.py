@@ -26,6 +26,9 @@ class SearchIndex:
         folder: Where `IndexBuilder` wrote.
         facts: What its `finish` returned.
         ranks: Of every document, its place among documents of equal score.
+
+    Attributes:
+        postings: Of all terms.
     """
 
     def __init__(self, folder: Path, facts: dict[str, int], ranks: NDArray[Any]) -> None:
@@ -36,7 +39,7 @@ class SearchIndex:
         self._name_offsets = map_array(folder, "term_offsets")
         self._saturation = np.array(map_array(folder, "saturation"))
         self._offsets = map_array(folder, "posting_offsets")
-        self._postings = Postings(map_array(folder, "documents"), map_array(folder, "impacts"))
+        self.postings = Postings(map_array(folder, "documents"), map_array(folder, "impacts"))
         self._rows = map_array(folder, "rows")
         self._maxima = map_array(folder, "maxima")
         self._starts = map_array(folder, "starts")
@@ -53,17 +56,20 @@ class SearchIndex:
 
     def search(self, query: str, limit: int) -> list[int]:
         """Return the best documents, best first; at equal score by rank."""
-        found = [(self._find(term), count) for term, count in self.terms(query).items()]
-        counts = {place: count for place, count in found if place is not None}
-        if not counts or limit < 1:
-            return []
         try:
-            weighted = [self._term(place, count) for place, count in counts.items()]
-            best = BlockMaxQuery(self._postings, weighted, self._maxima.shape[1])
+            found = self.query_terms(query)
+            if not found or limit < 1:
+                return []
+            best = BlockMaxQuery(self.postings, found, self._maxima.shape[1])
             documents, _ = best.best(limit, self._ranks)
         except (IndexError, ValueError, TypeError) as error:  # numbers that no built index holds
             raise damaged(self._folder, f"its index is corrupt ({error})") from error
         return documents
+
+    def query_terms(self, query: str) -> list[Term]:
+        """Return those of a query's terms that some document has."""
+        places = [(self._find(term), count) for term, count in self.terms(query).items()]
+        return [self._term(place, count) for place, count in places if place is not None]
 
     def _term(self, place: int, count: int) -> Term:
         start, end = int(self._offsets[place]), int(self._offsets[place + 1])

@@ -1,15 +1,23 @@
 """What is wrong with the original WebShop and has to be right here, defect by defect."""
 
 import gc
+import json
+import os
+import re
+import subprocess
+import sys
 import threading
 import tracemalloc
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agentgym.registry import spec
+from agentgym.tasks import load_tasks
 from agentgym.types import Action, Task, call
-from agentgym_webshop.catalogue import Catalogue
+from agentgym_webshop.catalogue import Catalogue, shipped
 from agentgym_webshop.env import WebShopEnvironment
 from agentgym_webshop.site import Visits
 
@@ -133,3 +141,98 @@ async def test_8_the_last_page_of_results_has_no_next(make_task: MakeTask) -> No
     past = await environment.step(*click("Next >"))
     assert past.observation.faults == ("failed",)
     assert page in past.observation.text
+
+
+# 1. Prices and price limits are drawn before the seed is set, so that the goals of the same files
+#    differ from process to process. 6. Each worker shuffles the goals and takes splits by place,
+#    so that one worker's test goals are another's training goals.
+
+READ = """
+import sys
+from pathlib import Path
+from agentgym_webshop.foreign import read_folder
+
+for task in read_folder(Path(sys.argv[1])):
+    print(task.id, task.split, task.model_dump_json(exclude={"private": {"catalogue"}}))
+"""
+
+
+def original_files(folder: Path) -> None:
+    products, attributes, instructions = [], {}, {}
+    for number in range(40):
+        asin = f"A{number:09d}"
+        products.append(
+            {
+                "asin": asin,
+                "name": f"Dress {number}",
+                "category": "fashion",
+                "query": "dress",
+                "product_category": "Clothing › Dresses",
+                "full_description": "A dress.",
+                "small_description": ["soft"],
+                "pricing": f"${number}.50" if number % 2 else f"${number}.00 to ${number + 9}.00",
+                "customization_options": {"Color": [{"value": "Red"}, {"value": "Blue"}]},
+                "images": [""],
+            }
+        )
+        attributes[asin] = {"attributes": ["soft"]}
+        entry = {"instruction": "a soft dress.", "instruction_attributes": ["soft"]}
+        instructions[asin] = [{**entry, "instruction_options": ["red"]}]
+    for name, content in (
+        ("items_shuffle.json", products),
+        ("items_ins_v2.json", attributes),
+        ("items_human_ins.json", instructions),
+    ):
+        (folder / name).write_text(json.dumps(content))
+
+
+def test_1_and_6_goals_and_splits_are_the_same_in_every_process(tmp_path: Path) -> None:
+    original_files(tmp_path)
+    read = []
+    for seed in ("1", "2"):
+        elsewhere = {"PYTHONHASHSEED": seed, "XDG_CACHE_HOME": str(tmp_path / seed)}
+        done = subprocess.run(
+            [sys.executable, "-c", READ, str(tmp_path)],
+            env={**os.environ, **elsewhere},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        read.append(done.stdout)
+    assert read[0] == read[1]
+    assert len(read[0].splitlines()) == 40
+    assert len(set(re.findall(r'"price_upper":([\d.]+)', read[0]))) > 5
+
+
+def test_6_shipped_splits_share_no_product_and_no_instruction() -> None:
+    for part in ("asin", "instruction"):
+        splits: dict[str, set[str]] = {}
+        for task in load_tasks(spec("webshop")):
+            value = task.private.asin if part == "asin" else task.public.instruction
+            splits.setdefault(task.split, set()).add(value)
+        assert {name: len(values) >= 500 for name, values in splits.items()} == {
+            "test": True, "validation": True, "train": True
+        }  # fmt: skip
+        assert len(set().union(*splits.values())) == sum(map(len, splits.values()))
+
+
+# 7. Two taggers are in use, and no score says by which one it was made.
+
+
+async def test_7_every_grade_names_its_tagger(make_task: MakeTask) -> None:
+    labels = []
+    for tagger in ("catalogue", "lexicon"):
+        environment = WebShopEnvironment(tagger=tagger)
+        await environment.reset(make_task(), seed=0)
+        labels.append((await environment.grade()).labels["tagger"])
+    assert labels[0] == "by-hand 1"
+    assert labels[1].startswith("lexicon ")
+
+
+def test_7_a_goal_and_its_catalogue_are_of_one_tagger() -> None:
+    tasks = load_tasks(spec("webshop"))
+    catalogue = shipped(tasks.tasks[0].public.products)
+    for task in tasks.tasks[::100]:
+        place = catalogue.find(task.private.asin)
+        assert place is not None
+        assert catalogue.product(place).nouns == task.private.nouns

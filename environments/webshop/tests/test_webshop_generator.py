@@ -13,7 +13,7 @@ from agentgym_webshop.generator.generation import asin, product, products
 from agentgym_webshop.generator.grammar import Kind, kinds, option_groups
 from agentgym_webshop.records import encode
 
-PINNED = "9276e87d83063df5da5bcc57017578d6d90a9d785e11ee4e03dff394d916b8d2"
+PINNED = "97f33983ea25bf7a229cbd020ebafd4608852c162faf68cf7c316b1b8279da8a"
 
 
 def test_products_are_the_same_on_every_machine() -> None:
@@ -79,7 +79,7 @@ def test_products_are_complete(thousand: Catalogue) -> None:
     for place in range(len(thousand)):
         found = thousand.product(place)
         assert found.title
-        assert 3 <= len(found.attributes) <= 7
+        assert 2 <= len(found.attributes) <= 5
         assert len(found.bullets) >= len(found.attributes)
         assert found.category.count(" › ") >= 2
         assert found.price_low <= found.price <= (found.price_high or found.price_low)
@@ -102,7 +102,7 @@ def test_the_shop_has_odd_products_too(thousand: Catalogue) -> None:
     assert len({p.category for p in every}) == len(kinds())
 
 
-def test_a_family_differs_in_one_respect_each() -> None:
+def test_members_of_a_family_depart_in_their_own_respects() -> None:
     for family in range(0, 1600, 23):
         first, attribute, options, price, brand, name = (
             blueprint(10_000, family * FAMILY + place) for place in range(FAMILY)
@@ -113,5 +113,6 @@ def test_a_family_differs_in_one_respect_each() -> None:
         assert options.options.keys() == first.options.keys()
         assert price.cents > first.cents * 1.2
         assert (price.attributes, price.options) == (first.attributes, first.options)
-        assert brand.brand != first.brand or len(brand.attributes) < len(first.attributes)
-        assert (name.attributes, name.options) == (first.attributes, first.options)
+        assert len(set(brand.attributes)) == len(first.attributes) - 1
+        assert len(set(first.attributes) - set(name.attributes)) <= 2
+        assert name.options == first.options

@@ -1,8 +1,8 @@
 """What products are, before they are put into words: families of near misses.
 
-Neighbouring products are a family: they share a blueprint, and each departs from it in one
-respect (an attribute, the values of an option, the price, the brand, the name), so that whoever
-does not look closely buys a wrong one. Families of one kind and name are neighbours too, by which
+Neighbouring products are a family: they share a blueprint, and each departs from it in a respect
+(an attribute, the values of options, the price) or in several, so that whoever does not look
+closely buys a wrong one. Families of one kind and name are neighbours too, by which
 search profits.
 """
 
@@ -56,7 +56,7 @@ def _base(size: int, family: int, seed: int) -> Blueprint:
     kind = all_kinds[family * len(all_kinds) // families]
     within = family * len(all_kinds) % families  # how far through its kind, of `families`
     name = kind.names[within * len(kind.names) // families]
-    groups = draws.sample(kind.attributes, draws.between(4, 7))
+    groups = draws.sample(kind.attributes, draws.between(3, 5))
     use, other_use = draws.sample(kind.uses, 2)
     return Blueprint(
         kind=kind,
@@ -132,15 +132,17 @@ def _other_price(base: Blueprint, draws: Draws) -> Blueprint:
 
 
 def _other_brand(base: Blueprint, draws: Draws) -> Blueprint:
-    dropped = draws.below(len(base.attributes))
-    attributes = base.attributes[:dropped] + base.attributes[dropped + 1 :]
+    changed = _other_options(_other_attribute(base, draws), draws)
+    dropped = draws.below(len(changed.attributes))
+    attributes = changed.attributes[:dropped] + changed.attributes[dropped + 1 :]
     cents = _dearer(base.cents, draws.between(-25, 20))
-    return replace(base, brand=_brand(draws), attributes=attributes, cents=cents, spread_cents=0)
+    return replace(changed, brand=_brand(draws), attributes=attributes, cents=cents, spread_cents=0)
 
 
 def _other_name(base: Blueprint, draws: Draws) -> Blueprint:
+    changed = _other_attribute(_other_attribute(base, draws), draws)
     name, material = draws.choice(base.kind.names), draws.choice(base.kind.materials)
-    return replace(base, name=name, material=material)
+    return replace(changed, name=name, material=material)
 
 
 _DEPARTURES = (

@@ -1,10 +1,11 @@
 """Goals: what to ask of a product, and a search that finds it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentgym_webshop.catalogue import Catalogue
 from agentgym_webshop.generator.draws import Draws
-from agentgym_webshop.generator.families import SEED, blueprint
+from agentgym_webshop.generator.families import FAMILY, SEED, blueprint
 from agentgym_webshop.goals.instructions import instruction
 from agentgym_webshop.limits import price_limit
 from agentgym_webshop.products import Product
@@ -52,10 +53,12 @@ def make_goal(catalogue: Catalogue, index: int, *, seed: int = SEED) -> Goal | N
     product = catalogue.product(index)
     plan = blueprint(size, index, seed)
     draws = Draws("goal", seed, size, index)
-    wanted = draws.between(2, MOST)
-    options = _options(product, min(wanted - 1, draws.below(4)), draws)
-    count = min(len(product.attributes), wanted - len(options), 4)
-    attributes = tuple(draws.sample(product.attributes, count))
+    wanted = draws.choice((2, 3, 3, 4, 4, 5, MOST))
+    relatives = _relatives(catalogue, index)
+    options = _options(product, relatives, min(wanted - 1, draws.below(4)), draws)
+    count = min(wanted - len(options), 4)
+    rare_first = _rare_first([p.attributes for p in relatives], product.attributes, draws)
+    attributes = tuple(rare_first[:count])
     limit = price_limit(product.price, draws.sample)
     query = _finding(catalogue, index, product)
     if query is None:
@@ -70,9 +73,28 @@ def make_goal(catalogue: Catalogue, index: int, *, seed: int = SEED) -> Goal | N
     )
 
 
-def _options(product: Product, count: int, draws: Draws) -> dict[str, str]:
-    groups = draws.sample(sorted(product.options), count)
-    return {group: draws.choice(product.options[group]) for group in groups}
+def _relatives(catalogue: Catalogue, index: int) -> list[Product]:
+    """Return the products of the same family, the near misses."""
+    first = index - index % FAMILY
+    return [catalogue.product(place) for place in range(first, min(first + FAMILY, len(catalogue)))]
+
+
+def _options(
+    product: Product, relatives: Sequence[Product], count: int, draws: Draws
+) -> dict[str, str]:
+    wanted = {}
+    for group in draws.sample(sorted(product.options), count):
+        offered = [relative.options.get(group, ()) for relative in relatives]
+        wanted[group] = _rare_first(offered, product.options[group], draws)[0]
+    return wanted
+
+
+def _rare_first(offered: Sequence[Sequence[str]], values: Sequence[str], draws: Draws) -> list[str]:
+    """Shuffle values; mostly, those that fewest relatives offer come first, to tell them apart."""
+    shuffled = draws.sample(values, len(values))
+    if draws.chance(25):
+        return shuffled
+    return sorted(shuffled, key=lambda value: sum(value in others for others in offered))
 
 
 def _finding(catalogue: Catalogue, index: int, product: Product) -> str | None:

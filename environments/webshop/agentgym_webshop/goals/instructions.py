@@ -43,7 +43,7 @@ def _paraphrased(attributes: Sequence[str], draws: Draws) -> tuple[list[str], li
     plain: list[str] = []
     clauses: list[str] = []
     for attribute in attributes:
-        if attribute in known and draws.chance(35):
+        if attribute in known and draws.chance(60):
             clauses.append(draws.choice(known[attribute]))
         else:
             plain.append(attribute)

@@ -1,0 +1,1 @@
+"""Stored trajectories as rows that TRL's SFT, DPO and KTO trainers take."""

@@ -1,0 +1,1 @@
+"""What makes reinforcement learning of agents work: small parts, each off until switched on."""

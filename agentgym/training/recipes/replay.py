@@ -1,0 +1,134 @@
+"""Replay: a group without success gets one of the task's earlier successes."""
+
+from collections import defaultdict, deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agentgym.training.recipes.base import Batch, Recipe, Rows, succeeded
+from agentgym.training.recipes.detours import cut, undone_left_out
+from agentgym.training.tokens import NOBODY
+
+if TYPE_CHECKING:
+    import torch
+
+    from agentgym.training.trainer import TurnLevelGRPOTrainer
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A successful row.
+
+    Attributes:
+        row: What the rollout gave for it, by name.
+        logprobs: Log-probability of each completion token under the policy that sampled it.
+    """
+
+    row: dict[str, Any]
+    logprobs: list[float]
+
+
+class Replay(Recipe):
+    """Puts a remembered success in place of one failure of a group that has no success.
+
+    On hard tasks most groups fail as a whole and teach nothing; one success gives such a group a
+    direction. The newest successes of each task are kept, of every rank on every rank.
+
+    A replayed row was sampled by an earlier policy. Its tokens keep the log-probabilities of that
+    time as TRL's `old_per_token_logps`, so the ratio in the loss is that of the policy trained
+    now to the policy that sampled, clipped as ever: a replayed success is pushed only until it is
+    `epsilon_high` likelier than when it was sampled. Log-probabilities are taken from the model
+    in training when the row is first seen, at the cost of one forward pass a batch where TRL does
+    not make it. Where TRL corrects for the sampler's log-probabilities itself (vLLM), these
+    travel with the row instead, and the same correction covers its age.
+
+    Source: the experience replay of Lu et al., "ARPO: End-to-End Policy Optimization for GUI
+    Agents with Experience Replay" (2025).
+
+    Args:
+        capacity: Successes kept a task.
+    """
+
+    def __init__(self, *, capacity: int = 4) -> None:
+        self._capacity = capacity
+        self._memories: dict[str, deque[Memory]] = defaultdict(lambda: deque(maxlen=capacity))
+        self._used: dict[str, int] = defaultdict(int)
+
+    def __len__(self) -> int:
+        """Return how many successes are kept."""
+        return sum(len(kept) for kept in self._memories.values())
+
+    def rollout(self, rows: Rows, trainer: "TurnLevelGRPOTrainer") -> Rows:
+        """Replace the last row of every group that has no success and whose task has a memory."""
+        from accelerate.utils import gather_object
+
+        count = len(rows["task_id"])
+        first = trainer.accelerator.process_index * count
+        own = list(zip(rows["task_id"], map(succeeded, _by_row(rows)), strict=True))
+        every: list[tuple[str, bool]] = gather_object(own)
+        changed = {key: list(value) for key, value in rows.items() if isinstance(value, list)}
+        changed |= {"replayed": [False] * count, "replayed_logprobs": [[] for _ in range(count)]}
+        for at in range(0, len(every), trainer.group_size):
+            group = every[at : at + trainer.group_size]
+            task_id = group[0][0]
+            if any(success for _, success in group) or not self._memories[task_id]:
+                continue
+            memory = self._next(task_id)  # on every rank, so that all stay alike
+            place = at + len(group) - 1 - first
+            if 0 <= place < count:
+                _put(changed, place, memory)
+        return {**rows, **changed}
+
+    def credit(self, batch: Batch, trainer: "TurnLevelGRPOTrainer") -> None:
+        """Set the old log-probabilities of replayed rows, and remember new successes."""
+        from accelerate.utils import gather_object
+
+        if not any(one.success or one.replayed for one in batch.results):
+            return
+        sampler = trainer.corrects_sampler
+        key = "sampling_per_token_logps"
+        logprobs = batch.tensors[key] if sampler else trainer.old_logprobs(batch.tensors)
+        found: list[tuple[str, Memory]] = []
+        for number, row in enumerate(batch.inputs):
+            result = batch.results[batch.first + number]
+            if result.replayed and not sampler:
+                old = logprobs.new_tensor(row["replayed_logprobs"])
+                logprobs[number, : len(old)] = old
+            elif result.success and not result.replayed and result.reward is not None:
+                found.append((result.task_id, self._memory(batch, number, logprobs[number])))
+        for task_id, memory in gather_object(found):
+            self._memories[task_id].append(memory)
+
+    def _next(self, task_id: str) -> Memory:
+        """Return the task's memories in turn, the newest first."""
+        kept = self._memories[task_id]
+        self._used[task_id] += 1
+        return kept[-1 - (self._used[task_id] - 1) % len(kept)]
+
+    def _memory(self, batch: Batch, number: int, logprobs: "torch.Tensor") -> Memory:
+        row = batch.inputs[number]
+        tokens = len(row["turn_ids"])
+        read = batch.tensors["prompt_mask"][number].bool()
+        kept = {
+            **row,
+            "prompt_ids": batch.tensors["prompt_ids"][number][read].tolist(),
+            "completion_ids": batch.tensors["completion_ids"][number, :tokens].tolist(),
+            "env_mask": [int(turn != NOBODY) for turn in row["turn_ids"]],
+        }
+        places = undone_left_out(row)
+        return Memory(cut(kept, places), [logprobs[place].item() for place in places])
+
+
+def _put(rows: dict[str, list[Any]], place: int, memory: Memory) -> None:
+    """Put a memory in a row's place, so far as the rollout gives such keys at all."""
+    for key, values in rows.items():
+        if key in memory.row:
+            values[place] = memory.row[key]
+    rows["replayed"][place] = True
+    rows["replayed_logprobs"][place] = memory.logprobs
+    if "logprobs" in rows:
+        rows["logprobs"][place] = memory.logprobs
+
+
+def _by_row(rows: Rows) -> list[dict[str, Any]]:
+    names = [key for key in ("grade", "success") if isinstance(rows.get(key), list)]
+    return [{key: rows[key][number] for key in names} for number in range(len(rows["task_id"]))]
