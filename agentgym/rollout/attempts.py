@@ -25,13 +25,22 @@ run can be continued later."""
 
 
 class Seat:
-    """A worker's place: one environment at a time, made when needed, replaced after a fault."""
+    """A worker's place: one environment at a time, made when needed, replaced after a fault.
+
+    Args:
+        plan: Makes the environment.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._environment: Environment | None = None
 
     def environment(self) -> Environment:
+        """Return the seat's environment.
+
+        Raises:
+            EpisodeError: It cannot be made.
+        """
         if self._environment is None:
             with blame("making the environment"):
                 self._environment = self._plan.environment()

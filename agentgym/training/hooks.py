@@ -2,18 +2,26 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import torch
+from accelerate.utils import gather_object  # type: ignore[import-untyped]
 from torch.utils.data import Sampler
-from trl import GRPOTrainer
+from trl.trainer.grpo_config import GRPOConfig
+from trl.trainer.grpo_trainer import GRPOTrainer
 
 from agentgym.errors import UsageError
 
+Item = TypeVar("Item")
 
-class HookedGRPOTrainer(GRPOTrainer, ABC):  # type: ignore[misc]
+
+class HookedGRPOTrainer(GRPOTrainer, ABC):
     """A `GRPOTrainer` that lets a subclass credit each batch and choose the tasks."""
 
+    args: GRPOConfig
+    model: Any
+    train_dataset: Any
+    num_generations: int
     _rewards: torch.Tensor
 
     @abstractmethod
@@ -30,15 +38,16 @@ class HookedGRPOTrainer(GRPOTrainer, ABC):  # type: ignore[misc]
         return None
 
     @property
-    def mode(self) -> str:
-        """ "train" or "eval"."""
+    def mode(self) -> Literal["train", "eval"]:
+        """What the batch is for."""
         return "train" if self.model.training else "eval"
 
     @property
     def group_size(self) -> int:
         """Episodes a task in one batch."""
-        size: int = self.num_generations if self.mode == "train" else self.num_generations_eval
-        return size
+        if self.mode == "train":
+            return self.num_generations
+        return self.num_generations_eval or self.num_generations
 
     @property
     def rewards(self) -> torch.Tensor:
@@ -49,6 +58,11 @@ class HookedGRPOTrainer(GRPOTrainer, ABC):  # type: ignore[misc]
     def corrects_sampler(self) -> bool:
         """Whether TRL itself weighs tokens by the sampler's log-probabilities, as with vLLM."""
         return bool(self.use_vllm and self.vllm_importance_sampling_correction)
+
+    def gathered(self, items: list[Item]) -> list[Item]:
+        """Return the items of every rank, in the order of ranks, on every rank."""
+        found: list[Item] = gather_object(items)
+        return found
 
     def record(self, name: str, value: float) -> None:
         """Add a value to a metric of the current mode; the mean is logged."""

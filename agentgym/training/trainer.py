@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from accelerate.utils import gather_object
 from torch.utils.data import Sampler
 
 from agentgym.errors import UsageError
@@ -18,6 +17,7 @@ from agentgym.training.recipes.sampler import TaskSampler
 from agentgym.training.tokens import NOBODY
 
 SCALES = {"group": "std", "none": "none"}
+NEEDED = ("task_id", "episode", "turn_ids")
 ROUNDING = 1.2e-7
 """TRL holds rewards in 32 bits; a difference below this share of one is their rounding."""
 
@@ -63,8 +63,6 @@ class TurnLevelGRPOTrainer(HookedGRPOTrainer):
         UnknownNameError: There is no such estimator or option.
     """
 
-    _tag_names = ("trl", "grpo", "agentgym")
-
     def __init__(
         self,
         *args: Any,
@@ -82,7 +80,8 @@ class TurnLevelGRPOTrainer(HookedGRPOTrainer):
                 "Turn-level credit needs a rollout_func that tells turns apart.",
                 remedy="Pass rollout_func=TrlSpec(...).rollout_func.",
             )
-        super().__init__(*args, rollout_func=self._play, **kwargs)
+        kwargs["rollout_func"] = self._play
+        super().__init__(*args, **kwargs)
         if self.multi_objective_aggregation != "sum_then_normalize":
             raise UsageError(
                 "Turn-level credit adds rewards up before it compares them.",
@@ -104,12 +103,12 @@ class TurnLevelGRPOTrainer(HookedGRPOTrainer):
             for row, reward in zip(inputs, rewards[first:], strict=False)
         ]
         own = self._with_features(own, turns, tensors)
-        episodes: list[Episode] = gather_object(own)
+        episodes: list[Episode] = self.gathered(own)
         advantages = self._advantages(episodes, rewards)
         local = advantages[first : first + len(inputs)]
         tensors["advantages"] = _spread(local, turns, tensors["advantages"].dtype)
         self._record(advantages, rewards)
-        results = gather_object(
+        results = self.gathered(
             [_result(row, reward) for row, reward in zip(inputs, rewards[first:], strict=False)]
         )
         if self.mode == "train":
@@ -131,8 +130,8 @@ class TurnLevelGRPOTrainer(HookedGRPOTrainer):
             list(self.train_dataset["task_id"]),
             self.recipes,
             group_size=self.num_generations,
-            groups=self.args.generation_batch_size // self.num_generations,
-            repeats=self.num_iterations * self.args.steps_per_generation,
+            groups=(self.args.generation_batch_size or 0) // self.num_generations,
+            repeats=self.num_iterations * (self.args.steps_per_generation or 1),
             seed=self.args.seed,
         )
 
@@ -159,6 +158,12 @@ class TurnLevelGRPOTrainer(HookedGRPOTrainer):
             for recipe in self.recipes:
                 recipe.begin(self.state.global_step)
         rows: Rows = self._episodes_of(prompts, trainer)
+        missing = [key for key in NEEDED if key not in rows]
+        if missing:
+            raise UsageError(
+                f"The rollout's rows have no {' and no '.join(missing)}.",
+                remedy="Use TrlSpec(...).rollout_func, or return these keys.",
+            )
         if self.mode == "train":
             for recipe in self.recipes:
                 rows = recipe.rollout(rows, self)
@@ -200,7 +205,9 @@ class TurnLevelGRPOTrainer(HookedGRPOTrainer):
             Episode(
                 tuple(
                     replace(step, features=tuple(features))
-                    for step, features in zip(one.steps, (state.cpu() @ projection).tolist())
+                    for step, features in zip(
+                        one.steps, (state.cpu() @ projection).tolist(), strict=True
+                    )
                 )
             )
             for one, state in zip(episodes, states, strict=True)
@@ -224,16 +231,14 @@ class TurnLevelGRPOTrainer(HookedGRPOTrainer):
 def _turns(
     inputs: Sequence[Mapping[str, Any]], tensors: Mapping[str, torch.Tensor]
 ) -> torch.Tensor:
-    """Return which turn sampled each completion token, of shape (B, T), checked against the rows."""
+    """Return which turn sampled each completion token, of shape (B, T).
+
+    Raises:
+        UsageError: A row does not say, or not rightly.
+    """
     completions = tensors["completion_ids"]
     turns = torch.full(completions.shape, NOBODY, dtype=torch.long)
     for number, row in enumerate(inputs):
-        missing = [key for key in ("task_id", "episode", "turn_ids") if key not in row]
-        if missing:
-            raise UsageError(
-                f"The rollout's rows have no {' and no '.join(missing)}.",
-                remedy="Use TrlSpec(...).rollout_func, or return these keys.",
-            )
         ids = row["turn_ids"]
         if len(ids) > turns.size(1) or max(ids, default=NOBODY) >= len(row["episode"].steps):
             raise UsageError(

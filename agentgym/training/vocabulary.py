@@ -5,7 +5,7 @@ sample only a few to make a move, and what it writes at random is often a legal 
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from agentgym.agents.chat_tokens import END, PLAIN_TEMPLATE, ROLES
@@ -23,14 +23,18 @@ SPECIAL = (PAD, UNKNOWN, END, *ROLES)
 
 
 def collect_words(
-    episodes: Iterable[Trajectory], settings: TokenSettings, limits: Limits, *, pattern: str
+    episodes: Iterable[Trajectory],
+    settings: TokenSettings,
+    limits: Callable[[Trajectory], Limits],
+    *,
+    pattern: str,
 ) -> tuple[str, ...]:
     """Return every word that a model would read or write in some episodes, sorted.
 
     Args:
         episodes: What was played.
         settings: How the model plays.
-        limits: What it is told that it may spend.
+        limits: What it is told that it may spend on an episode.
         pattern: Regular expression of one word.
 
     Raises:
@@ -43,7 +47,7 @@ def collect_words(
     reader = _Reader(make_tokenizer((), pattern=pattern))
     imitator = Imitator(reader, settings)
     for episode in episodes:
-        imitator.traces(episode, limits)
+        imitator.traces(episode, limits(episode))
     words: set[str] = set()
     marks = re.compile("|".join(map(re.escape, SPECIAL)))
     for text in sorted(part for read in reader.texts for part in marks.split(read)):

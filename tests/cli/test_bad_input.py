@@ -90,7 +90,7 @@ EVALUATIONS = {
     "model": (("eval", "sql", "--model", " ", "--base-url", "http://x/v1"), "has no name"),
     "key": (("eval", "sql", "--model", "openai/x"), "OPENAI_API_KEY is not set."),
     "client": ((*LLM, "--client", "leen"), "Did you mean 'lean'?"),
-    "format": ((*LLM, "--format", "xml"), "Known: native, react."),
+    "format": ((*LLM, "--format", "xml"), "Known: brackets, hermes, native, react."),
     "history": ((*LLM, "--history", "window:0"), "Use full or window:N."),
     "price": ((*LLM, "--price", "3"), "Write IN,OUT"),
     "negative price": ((*LLM, "--price=-3,4"), "Write IN,OUT"),

@@ -20,7 +20,7 @@ from agentgym.errors import (
     ModelRejectedError,
     ModelServerError,
 )
-from agentgym.rollout import engine as engine_module
+from agentgym.rollout import attempts as attempts_module
 from agentgym.trajectories.record import Fault, Outcome, Trajectory
 from agentgym.trajectories.store import TrajectoryStore
 from tests.environments import (
@@ -158,7 +158,7 @@ async def test_an_environment_that_breaks_while_closing_harms_no_episode(
 async def test_an_environment_that_hangs_while_closing_is_left(
     store: TrajectoryStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(engine_module, "CLOSE_TIMEOUT", 0.01)
+    monkeypatch.setattr(attempts_module, "CLOSE_TIMEOUT", 0.01)
 
     class Hanging(BreakingEnvironment):
         async def close(self) -> None:

@@ -4,7 +4,7 @@ The prompts are those that the model is given when it plays by itself, token by 
 imitation trains on nothing that play does not show.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from agentgym.agents.chat_tokens import ChatTokenizer, ChatTokens
 from agentgym.agents.conversation import TokenConversation, format_of
@@ -56,10 +56,19 @@ class Imitator:
             found.append(TokenTrace(prompt_ids=prompt, output_ids=ids))
         return found
 
-    def rows(self, episodes: Iterable[Trajectory], limits: Limits) -> Iterator[dict[str, Json]]:
-        """Yield distinct rows of `input_ids` and `labels`; see `sft.token_rows`."""
+    def rows(
+        self, episodes: Iterable[Trajectory], limits: Callable[[Trajectory], Limits]
+    ) -> Iterator[dict[str, Json]]:
+        """Yield distinct rows of `input_ids` and `labels`; see `sft.token_rows`.
+
+        Args:
+            episodes: What is to be imitated.
+            limits: What the model is told that it may spend on an episode.
+        """
         return distinct(
-            labelled(row) for episode in episodes for row in rows(self.traces(episode, limits))
+            labelled(row)
+            for episode in episodes
+            for row in rows(self.traces(episode, limits(episode)))
         )
 
     def _write(self, place: Place) -> tuple[int, ...]:

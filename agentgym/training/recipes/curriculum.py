@@ -110,11 +110,11 @@ class Difficulty(Recipe):
     ) -> None:
         self._levels: dict[str, int] = {}
         for task in tasks:
-            level = task.tags.get(tag)
+            level = task.tags.get(tag, "")
             if level not in levels:
                 raise UsageError(
                     f"Task {task.id!r} has {tag} {level!r}, which is not among the levels.",
-                    remedy=f"Name every level, such as {level!r}, or leave the task out.",
+                    remedy="Name every level, or leave the task out.",
                 )
             self._levels[task.id] = list(levels).index(level)
         self._hardest = len(levels) - 1

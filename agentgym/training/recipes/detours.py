@@ -53,7 +53,9 @@ def cut(row: Mapping[str, Any], places: Sequence[int]) -> dict[str, Any]:
         row: By name; what it has for every token is cut, and its episode and turns renumbered.
         places: The tokens that stay, in order.
     """
-    changed = {key: [row[key][place] for place in places] for key in BY_TOKEN if key in row}
+    changed: dict[str, Any] = {
+        key: [row[key][place] for place in places] for key in BY_TOKEN if key in row
+    }
     kept = kept_turns(row)
     if kept is None:
         return {**row, **changed}

@@ -70,7 +70,8 @@ class Retrying(Wrapper):
     the same conversation. The episode's grade is that of the last attempt; the grades of failed
     ones are kept as components, and the turns that were not undone as a label.
 
-    Source: Shi et al., "R3L: Reflect-then-Retry Reinforcement Learning" (2026).
+    Source: Shi et al., "R3L: Reflect-then-Retry Reinforcement Learning with Language-Guided
+    Exploration, Pivotal Credit, and Positive Amplification" (2026).
 
     Args:
         inner: The environment that is played; it can snapshot.

@@ -1,11 +1,12 @@
 """Replay: a group without success gets one of the task's earlier successes."""
 
+import math
 from collections import defaultdict, deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentgym.training.recipes.base import Batch, Recipe, Rows, succeeded
-from agentgym.training.recipes.detours import cut, undone_left_out
+from agentgym.training.recipes.detours import cut, kept_turns, undone_left_out
 from agentgym.training.tokens import NOBODY
 
 if TYPE_CHECKING:
@@ -20,11 +21,12 @@ class Memory:
 
     Attributes:
         row: What the rollout gave for it, by name.
-        logprobs: Log-probability of each completion token under the policy that sampled it.
+        logprobs: Log-probability of each completion token under the policy that sampled it; None
+            where it sampled them after other words than those that stand before them now.
     """
 
     row: dict[str, Any]
-    logprobs: list[float]
+    logprobs: list[float] | None
 
 
 class Replay(Recipe):
@@ -41,8 +43,13 @@ class Replay(Recipe):
     not make it. Where TRL corrects for the sampler's log-probabilities itself (vLLM), these
     travel with the row instead, and the same correction covers its age.
 
+    Of an episode that was set back (`reflect.Retrying`) the sequence without the undone turns is
+    kept. Its tokens were sampled after words that are left out, so there is no ratio to take:
+    it starts at 1, and the row counts as an advantage-weighted example, as in RLTF-SD.
+
     Source: the experience replay of Lu et al., "ARPO: End-to-End Policy Optimization for GUI
-    Agents with Experience Replay" (2025).
+    Agents with Experience Replay" (2025); for retries, Song et al., "Expanding the Capabilities of
+    Reinforcement Learning via Text Feedback" (2026).
 
     Args:
         capacity: Successes kept a task.
@@ -59,14 +66,12 @@ class Replay(Recipe):
 
     def rollout(self, rows: Rows, trainer: "TurnLevelGRPOTrainer") -> Rows:
         """Replace the last row of every group that has no success and whose task has a memory."""
-        from accelerate.utils import gather_object
-
         count = len(rows["task_id"])
         first = trainer.accelerator.process_index * count
         own = list(zip(rows["task_id"], map(succeeded, _by_row(rows)), strict=True))
-        every: list[tuple[str, bool]] = gather_object(own)
+        every: list[tuple[str, bool]] = trainer.gathered(own)
         changed = {key: list(value) for key, value in rows.items() if isinstance(value, list)}
-        changed |= {"replayed": [False] * count, "replayed_logprobs": [[] for _ in range(count)]}
+        changed |= {"replayed": [False] * count, "replayed_logprobs": [None] * count}
         for at in range(0, len(every), trainer.group_size):
             group = every[at : at + trainer.group_size]
             task_id = group[0][0]
@@ -80,8 +85,6 @@ class Replay(Recipe):
 
     def credit(self, batch: Batch, trainer: "TurnLevelGRPOTrainer") -> None:
         """Set the old log-probabilities of replayed rows, and remember new successes."""
-        from accelerate.utils import gather_object
-
         if not any(one.success or one.replayed for one in batch.results):
             return
         sampler = trainer.corrects_sampler
@@ -90,12 +93,13 @@ class Replay(Recipe):
         found: list[tuple[str, Memory]] = []
         for number, row in enumerate(batch.inputs):
             result = batch.results[batch.first + number]
-            if result.replayed and not sampler:
-                old = logprobs.new_tensor(row["replayed_logprobs"])
-                logprobs[number, : len(old)] = old
+            if result.replayed:
+                old = row["replayed_logprobs"]
+                if old is not None and not sampler:
+                    logprobs[number, : len(old)] = logprobs.new_tensor(old)
             elif result.success and not result.replayed and result.reward is not None:
                 found.append((result.task_id, self._memory(batch, number, logprobs[number])))
-        for task_id, memory in gather_object(found):
+        for task_id, memory in trainer.gathered(found):
             self._memories[task_id].append(memory)
 
     def _next(self, task_id: str) -> Memory:
@@ -114,8 +118,9 @@ class Replay(Recipe):
             "completion_ids": batch.tensors["completion_ids"][number, :tokens].tolist(),
             "env_mask": [int(turn != NOBODY) for turn in row["turn_ids"]],
         }
-        places = undone_left_out(row)
-        return Memory(cut(kept, places), [logprobs[place].item() for place in places])
+        if kept_turns(row) is not None:
+            return Memory(cut(kept, undone_left_out(row)), None)
+        return Memory(kept, logprobs[:tokens].tolist())
 
 
 def _put(rows: dict[str, list[Any]], place: int, memory: Memory) -> None:
@@ -125,8 +130,9 @@ def _put(rows: dict[str, list[Any]], place: int, memory: Memory) -> None:
             values[place] = memory.row[key]
     rows["replayed"][place] = True
     rows["replayed_logprobs"][place] = memory.logprobs
-    if "logprobs" in rows:
-        rows["logprobs"][place] = memory.logprobs
+    if "logprobs" in rows:  # TRL takes NaN for a token whose sampler is not known
+        unknown = [math.nan] * len(memory.row["completion_ids"])
+        rows["logprobs"][place] = unknown if memory.logprobs is None else memory.logprobs
 
 
 def _by_row(rows: Rows) -> list[dict[str, Any]]:

@@ -97,7 +97,7 @@ def _settings(**settings: Any) -> dict[str, Any]:
     """Return settings that the installed TRL is checked to have."""
     from dataclasses import fields
 
-    from trl import GRPOConfig
+    from trl.trainer.grpo_config import GRPOConfig
 
     missing = sorted(settings.keys() - {field.name for field in fields(GRPOConfig)})
     if missing:

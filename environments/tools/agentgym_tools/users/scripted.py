@@ -194,11 +194,15 @@ class ScriptedUser(User):
 
     def _about_the_wish(self, words: Tokens, parts: list[str], *, news: bool) -> Reply:
         wish = self._wish
+        proposed = holds_any(words, PROPOSES) and not self._memory.agreed
+        objection = self._objection(wish, words) if proposed else None
+        if objection is not None:
+            return self._reply([*parts, objection], news=news)
         if wish.refused and self._case.told.issuperset(wish.told):
             said = self._pick(wish.insists[self._memory.insisted])
             self._note(insisted=self._memory.insisted + 1)
             return self._reply([*parts, said], news=True)
-        if holds_any(words, PROPOSES) and not self._memory.agreed:
+        if proposed:
             said, news_here = self._verdict(wish, words)
             return self._reply([*parts, said], news=news or news_here)
         if parts:
@@ -210,13 +214,16 @@ class ScriptedUser(User):
         if wish.instead is not None:
             self._note(changes=self._memory.changes + 1)
             return self._pick(wish.instead.says), True
-        for correction in wish.corrections:
-            if holds_any(words, correction.heard):
-                return self._pick(correction.says), False
         if not holds_all(tokens(self._memory.before) + words, wish.agrees):
             return self._pick(UNCLEAR), False
         self._note(agreed=True)
         return self._pick(AGREED), True
+
+    def _objection(self, wish: Wish, words: Tokens) -> str | None:
+        for correction in wish.corrections:
+            if holds_any(words, correction.heard):
+                return self._pick(correction.says)
+        return None
 
     def _at_a_loss(self, wish: Wish) -> Reply:
         if self._memory.details < len(self._script.details):

@@ -1,0 +1,129 @@
+"""A training's folder: what is done, what was measured, and that nobody else works in it."""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from agentgym.errors import UsageError
+from agentgym.types import Json
+
+STATE = "state.json"
+METRICS = "metrics.jsonl"
+
+
+class TrainingFolder:
+    """Where one seed's training keeps what must outlive its process.
+
+    `state.json` is replaced as a whole, so that a killed process leaves the old one or the new
+    one. `metrics.jsonl` has a line for every measurement.
+
+    Args:
+        path: The folder; made where it is missing.
+        settings: What the training does. A folder belongs to the settings it was begun with.
+
+    Raises:
+        UsageError: It holds a training of other settings, or cannot be written.
+    """
+
+    def __init__(self, path: Path, settings: Mapping[str, Json]) -> None:
+        self.path = path
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            stored = self._read()
+        except OSError as error:
+            raise UsageError(
+                f"The folder {path} cannot be used: {error.strerror}.", remedy="Name another."
+            ) from error
+        self._state = stored or {"settings": dict(settings), "done": {}}
+        changed = _differing(self._state["settings"], settings)
+        if changed:
+            raise UsageError(
+                f"{path} holds a training of other settings: {', '.join(changed)}.",
+                remedy="Name another output folder, or remove this one.",
+            )
+
+    @property
+    def done(self) -> dict[str, Json]:
+        """What each complete stage came to, by its name, in the order they were completed."""
+        done: dict[str, Json] = self._state["done"]
+        return done
+
+    def finish(self, stage: str, facts: Json) -> None:
+        """Write down that a stage is complete."""
+        self.done[stage] = facts
+        temporary = self.path / f".{STATE}.tmp"
+        with temporary.open("w", encoding="utf-8") as file:
+            json.dump(self._state, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(self.path / STATE)
+
+    def log(self, stage: str, step: int, values: Mapping[str, Json]) -> None:
+        """Append a measurement."""
+        with (self.path / METRICS).open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"stage": stage, "step": step, **values}) + "\n")
+
+    def measurements(self, stage: str) -> list[dict[str, Json]]:
+        """Return a stage's measurements, in order; a line that a kill cut off is left out."""
+        return [line for line in self._lines() if line["stage"] == stage]
+
+    def forget(self, stage: str, after: int) -> None:
+        """Drop a stage's measurements of later steps, which are going to be taken again."""
+        kept = [x for x in self._lines() if x["stage"] != stage or x["step"] <= after]
+        temporary = self.path / f".{METRICS}.tmp"
+        temporary.write_text("".join(json.dumps(line) + "\n" for line in kept), "utf-8")
+        temporary.replace(self.path / METRICS)
+
+    @contextmanager
+    def owned(self) -> Iterator[None]:
+        """Keep other processes out inside the block; the end of this process ends it too.
+
+        Raises:
+            UsageError: Another process trains here.
+        """
+        with (self.path / ".lock").open("w") as file:
+            _lock(file, self.path)
+            yield
+
+    def _read(self) -> dict[str, Any] | None:
+        path = self.path / STATE
+        if not path.exists():
+            return None
+        try:
+            state: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        except ValueError as error:
+            raise UsageError(f"{path} is damaged.", remedy="Remove the folder.") from error
+        return state
+
+    def _lines(self) -> Iterator[dict[str, Any]]:
+        path = self.path / METRICS
+        for line in path.read_text("utf-8").splitlines() if path.exists() else ():
+            try:
+                yield json.loads(line)
+            except ValueError:
+                continue
+
+
+def _lock(file: IO[str], path: Path) -> None:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise UsageError(
+            f"Another process trains in {path}.", remedy="Wait for it, or name another folder."
+        ) from error
+
+
+def _differing(old: Mapping[str, Json], new: Mapping[str, Json], prefix: str = "") -> list[str]:
+    """Return the names of the settings that differ, those in tables with the table's."""
+    names: list[str] = []
+    for name in sorted({*old, *new}):
+        before, after = old.get(name), new.get(name)
+        if isinstance(before, dict) and isinstance(after, dict):
+            names += _differing(before, after, f"{prefix}{name}.")
+        elif before != after:
+            names.append(f"{prefix}{name}")
+    return names

@@ -1,0 +1,66 @@
+"""Imitation: TRL's `SFTTrainer` on rows of tokens, with a loss on the agent's own ones alone."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from agentgym.training.config import SftConfig, TrainConfig
+from agentgym.training.offline.export import to_dataset
+from agentgym.training.offline.imitation import Imitator
+from agentgym.training.pipeline.folder import TrainingFolder
+from agentgym.training.pipeline.plans import Scene
+from agentgym.training.pipeline.trl import quiet, settings_for
+from agentgym.trajectories.record import Trajectory
+from agentgym.types import Json
+
+STAGE = "sft"
+
+
+def imitate(
+    model: Any,
+    tokenizer: Any,
+    episodes: Sequence[Trajectory],
+    scene: Scene,
+    config: TrainConfig,
+    sft: SftConfig,
+    folder: TrainingFolder,
+    *,
+    seed: int,
+) -> dict[str, Json]:
+    """Train a model, in place, to do what was done in some episodes.
+
+    Returns:
+        `rows`, `tokens` (those that a loss is on) and `steps`.
+
+    Raises:
+        UsageError: There is nothing to imitate, or a setting cannot be.
+    """
+    import trl
+
+    hub: Any = trl  # exports by name only what is asked for
+
+    rows = list(Imitator(tokenizer, config.policy.tokens()).rows(episodes, scene.limits))
+    folder.forget(STAGE, after=-1)
+    trainer = hub.SFTTrainer(
+        model=model,
+        args=settings_for(
+            hub.SFTConfig,
+            {
+                "output_dir": str(folder.path / STAGE),
+                "num_train_epochs": sft.epochs,
+                "per_device_train_batch_size": sft.batch_size,
+                "learning_rate": sft.learning_rate,
+                "max_length": None,
+                "save_strategy": "no",
+                "seed": seed,
+            },
+            sft.trl,
+            config,
+            "sft.trl",
+        ),
+        train_dataset=to_dataset(rows),
+        processing_class=tokenizer,
+    )
+    quiet(trainer, folder, STAGE)
+    done = trainer.train()
+    tokens = sum(label >= 0 for row in rows for label in row["labels"])
+    return {"rows": len(rows), "tokens": tokens, "steps": done.global_step}

@@ -1,0 +1,89 @@
+"""What the stages that use TRL share: its settings, and its measurements into the folder."""
+
+import inspect
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
+
+from transformers import PrinterCallback, TrainerCallback
+
+from agentgym.errors import UnknownNameError, UsageError
+from agentgym.training.config import TrainConfig
+from agentgym.training.pipeline.folder import TrainingFolder
+from agentgym.types import Json
+
+_PACKAGES = {"tensorboard": ("tensorboard", "tensorboardX"), "wandb": ("wandb",)}
+
+
+def settings_for(
+    kind: type[Any],
+    chosen: Mapping[str, Any],
+    further: Mapping[str, Json],
+    config: TrainConfig,
+    section: str,
+) -> Any:
+    """Return TRL's settings of a stage.
+
+    Args:
+        kind: TRL's configuration class.
+        chosen: What the stage decides.
+        further: What the person sets besides, or in place of it.
+        config: The training.
+        section: What an error calls the person's settings.
+
+    Raises:
+        UnknownNameError: TRL has no such setting.
+        UsageError: TRL refuses a setting.
+    """
+    import torch
+
+    known = inspect.signature(kind).parameters
+    for name in further:
+        if name not in known:
+            raise UnknownNameError(f"setting of [{section}]:", name, known)
+    cuda = torch.cuda.is_available()
+    common = {
+        "use_cpu": not cuda,
+        "bf16": cuda and torch.cuda.is_bf16_supported(),
+        "gradient_checkpointing": False,
+        "logging_steps": 1,
+        "disable_tqdm": True,
+        "report_to": list(config.report_to),
+        "run_name": config.name,
+    }
+    try:
+        return kind(**{**common, **chosen, **further})
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"TRL refuses the settings of {section}: {error}") from error
+
+
+def check_loggers(config: TrainConfig) -> None:
+    """Find out whether the loggers that are asked for are installed.
+
+    Raises:
+        UsageError: One is not.
+    """
+    for logger in config.report_to:
+        if not any(find_spec(package) for package in _PACKAGES[logger]):
+            raise UsageError(
+                f"report_to names {logger}, which is not installed.",
+                remedy=f"pip install {_PACKAGES[logger][0]}, or leave it out: metrics.jsonl is "
+                "always written.",
+            )
+
+
+def quiet(trainer: Any, folder: TrainingFolder, stage: str) -> None:
+    """Let a trainer write its measurements into the folder in place of printing them."""
+    trainer.remove_callback(PrinterCallback)
+    trainer.add_callback(_Metrics(folder, stage))
+
+
+class _Metrics(TrainerCallback):
+    def __init__(self, folder: TrainingFolder, stage: str) -> None:
+        self._folder = folder
+        self._stage = stage
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **rest: Any) -> None:
+        """Write a measurement down."""
+        values = {k: v for k, v in (logs or {}).items() if isinstance(v, int | float)}
+        self._folder.log(self._stage, state.global_step, values)

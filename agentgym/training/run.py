@@ -1,0 +1,224 @@
+"""A training from its settings: demonstrations, imitation, reinforcement, and what came of it.
+
+Every stage leaves its result in the seed's folder before the next begins, so that the same call
+again goes on where a killed one was.
+"""
+
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentgym.errors import MissingExtraError
+from agentgym.training.config import TrainConfig
+from agentgym.training.pipeline.folder import TrainingFolder
+from agentgym.training.pipeline.plans import Scene, open_scene
+from agentgym.training.pipeline.report import SeedResult, begun_seeds, read_seed, write_report
+from agentgym.trajectories.store import TrajectoryStore
+from agentgym.types import Json
+
+if TYPE_CHECKING:
+    from agentgym.trajectories.record import Trajectory
+
+Say = Callable[[str], None]
+
+_NOT_COMPARED = {"output", "seeds", "store", "threads", "report_to"}
+
+
+def train(
+    config: TrainConfig, *, seeds: Sequence[int] | None = None, say: Say | None = None
+) -> list[SeedResult]:
+    """Carry out what is missing of a training.
+
+    Args:
+        config: What to do.
+        seeds: Only these of the configuration's seeds.
+        say: Called with a line for every stage that was carried out.
+
+    Returns:
+        What came of each seed.
+
+    Raises:
+        MissingExtraError: The packages that train are not installed.
+        UsageError: A setting cannot be, the output folder is of another training, or another
+            process trains in it.
+    """
+    chosen = config.seeds if seeds is None else tuple(seeds)
+    _prepare(config)
+    scene = open_scene(config.environment)
+    with TrajectoryStore.open(config.store) as store:
+        for seed in chosen:
+            folder = TrainingFolder(config.output / f"seed-{seed}", _compared(config))
+            with folder.owned():
+                _Training(config, scene, store, folder, seed, say or _silent).carry_out()
+    results = {seed: read_seed(config.output, seed) for seed in begun_seeds(config)}
+    write_report(config, list(results.values()))
+    return [results[seed] for seed in chosen]
+
+
+class _Training:
+    """One seed's training."""
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        scene: Scene,
+        store: TrajectoryStore,
+        folder: TrainingFolder,
+        seed: int,
+        say: Say,
+    ) -> None:
+        self._config = config
+        self._scene = scene
+        self._store = store
+        self._folder = folder
+        self._seed = seed
+        self._say = say
+        # Runs of an output folder that was removed must not be taken for this one's.
+        begun = folder.done.get("begun") or {"id": uuid.uuid4().hex[:6]}
+        if "begun" not in folder.done:
+            folder.finish("begun", begun)
+        self._prefix = f"{config.name}-s{seed}-{begun['id']}"
+
+    def carry_out(self) -> None:
+        model = self._imitated() if self._config.sft is not None else self._start()
+        self._evaluate(model, 0)
+        if self._config.grpo is not None:
+            self._evaluate(self._reinforced(model), self._config.grpo.steps)
+
+    def _start(self) -> Path:
+        """Return the folder of the model that training begins with."""
+        from agentgym.training.pipeline.demonstrations import meet_words
+        from agentgym.training.pipeline.models import make_micro, save_model
+
+        if self._config.model.path is not None:
+            return self._config.model.path
+        path = self._folder.path / "start"
+        if "start" not in self._folder.done:
+            self._seeded()
+            met = meet_words(self._scene, self._store, self._prefix, seed=self._seed)
+            runs = [*met, *self._demonstrations()]
+            episodes = self._episodes(runs)
+            model, tokenizer = make_micro(self._config, self._scene, episodes, seed=self._seed)
+            save_model(model, tokenizer, self._config, path)
+            size = sum(parameter.numel() for parameter in model.parameters())
+            self._finish("start", {"parameters": size, "tokens": len(tokenizer)})
+        return path
+
+    def _demonstrations(self) -> list[str]:
+        from agentgym.training.pipeline.demonstrations import collect
+
+        if self._config.sft is None:
+            return []
+        if "demonstrations" not in self._folder.done:
+            asked = self._config.demonstrations
+            runs = collect(asked, self._scene, self._store, self._prefix, seed=self._seed)
+            self._finish("demonstrations", {"runs": runs})
+        runs = self._folder.done["demonstrations"]["runs"]
+        return list(runs)
+
+    def _imitated(self) -> Path:
+        from agentgym.training.pipeline.demonstrations import read_kept
+        from agentgym.training.pipeline.models import open_model, save_model
+        from agentgym.training.pipeline.supervised import imitate
+
+        start, path = self._start(), self._folder.path / "sft"
+        if "sft" not in self._folder.done and self._config.sft is not None:
+            self._seeded()
+            runs = self._demonstrations()
+            episodes = read_kept(self._config.demonstrations, self._store, runs)
+            model, tokenizer = open_model(start)
+            facts = imitate(
+                model,
+                tokenizer,
+                episodes,
+                self._scene,
+                self._config,
+                self._config.sft,
+                self._folder,
+                seed=self._seed,
+            )
+            save_model(model, tokenizer, self._config, path)
+            self._finish("sft", {"episodes": len(episodes), **facts})
+        return path
+
+    def _reinforced(self, start: Path) -> Path:
+        from agentgym.training.pipeline.models import save_model
+        from agentgym.training.pipeline.reinforcement import reinforce
+
+        path = self._folder.path / "grpo"
+        if "grpo" not in self._folder.done and self._config.grpo is not None:
+            self._seeded()
+            model, tokenizer, facts = reinforce(
+                start,
+                self._scene,
+                self._config,
+                self._config.grpo,
+                self._folder,
+                evaluate=self._evaluate_model,
+                seed=self._seed,
+            )
+            save_model(model, tokenizer, self._config, path)
+            self._finish("grpo", facts)
+        return path
+
+    def _evaluate(self, path: Path, step: int) -> None:
+        from agentgym.training.pipeline.held_out import stage_name
+        from agentgym.training.pipeline.models import open_model
+
+        if stage_name(step) not in self._folder.done:
+            self._evaluate_model(*open_model(path), step)
+
+    def _evaluate_model(self, model: Any, tokenizer: Any, step: int) -> None:
+        from agentgym.training.pipeline.held_out import evaluate
+
+        facts = evaluate(
+            model,
+            tokenizer,
+            step,
+            self._scene,
+            self._config,
+            self._store,
+            self._folder,
+            self._prefix,
+            seed=self._seed,
+        )
+        self._say(
+            f"seed {self._seed}, step {step}: success {facts['success']:.3f} on held-out tasks"
+        )
+
+    def _episodes(self, runs: Sequence[str]) -> "list[Trajectory]":
+        return [episode for run in runs for episode in self._store.trajectories(run)]
+
+    def _seeded(self) -> None:
+        """Make a stage's randomness depend on the seed alone, not on the stages before it."""
+        from transformers import set_seed
+
+        set_seed(self._seed)
+
+    def _finish(self, stage: str, facts: dict[str, Json]) -> None:
+        self._folder.finish(stage, facts)
+        told = ", ".join(f"{name} {value}" for name, value in facts.items())
+        self._say(f"seed {self._seed}, {stage}: {told}")
+
+
+def _prepare(config: TrainConfig) -> None:
+    try:
+        import torch
+        import trl  # noqa: F401 - is it there?
+    except ImportError as error:
+        raise MissingExtraError("Training", "train") from error
+    from agentgym.training.pipeline.trl import check_loggers
+
+    check_loggers(config)
+    if config.threads is not None:
+        torch.set_num_threads(config.threads)
+
+
+def _compared(config: TrainConfig) -> dict[str, Json]:
+    settings: dict[str, Json] = config.model_dump(mode="json", exclude=_NOT_COMPARED)
+    return settings
+
+
+def _silent(line: str) -> None:
+    """Say nothing."""
