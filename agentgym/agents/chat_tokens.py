@@ -32,6 +32,22 @@ PLAIN_TEMPLATE = """\
 Tools are not shown; calls are written as `HermesFormat` reads them.
 """
 
+PLAIN_RESPONSE: dict[str, Json] = {
+    "defaults": {"role": "assistant"},
+    "start_anchor": "<|assistant|>",
+    "fields": {
+        "tool_calls": {
+            "open": "<tool_call>",
+            "close_pattern": r"</tool_call>\s*",
+            "repeats": True,
+            "content": "json",
+            "transform": {"type": "function", "function": "{content}"},
+        },
+        "content": {"close_pattern": r"<\|end\|>\s*", "content": "text"},
+    },
+}
+"""How transformers reads what a model of the plain template wrote: its `response_template`."""
+
 _WORDS = "@words@"
 """Stands for what the assistant said, where only what comes after it is wanted."""
 

@@ -34,6 +34,7 @@ def train(
 ) -> None:
     """Train a model on an environment. The same command again goes on where one was killed."""
     from agentgym.training.config import read_config
+    from agentgym.training.run import prepare
     from agentgym.training.run import train as carry_out
 
     named = [f"output={output}"] if output else []
@@ -42,6 +43,10 @@ def train(
     for one in seed or ():
         if one not in asked.seeds:
             raise UnknownNameError("seed", str(one), map(str, asked.seeds))
+    prepare(asked)
+    from agentgym.training.pipeline.trl import silence
+
+    silence()
     say = None if as_json else print_text
     results = carry_out(asked, seeds=seed, say=say)
     if as_json:

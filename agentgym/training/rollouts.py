@@ -63,6 +63,7 @@ class Rollouts:
 
     def __init__(self, plan: TrainingPlan) -> None:
         self._plan = plan
+        self._seats: list[Seat] = []
         self._idle: list[Seat] = []
         self._portal: BlockingPortal | None = None
         self._closing: weakref.finalize[Any, Any] | None = None
@@ -86,12 +87,15 @@ class Rollouts:
         desk: SimpleQueue[_Order | None] = SimpleQueue()
         playing = self._running().start_task_soon(self._play_all, jobs, agent_of, desk)
         playing.add_done_callback(lambda _: desk.put(None))
+        order: _Order | None = None
         try:
             while (order := desk.get()) is not None:
                 order.answer.set_result(model.sample(order.requests))
-            trajectories = playing.result()
+            trajectories: list[Trajectory] = playing.result()
         except BaseException:
             playing.cancel()
+            if order is not None:
+                order.answer.cancel()
             raise
         model.keep_company()
         return trajectories
@@ -101,9 +105,9 @@ class Rollouts:
         return self._running().call(function, *args)
 
     def seat(self) -> Seat:
-        """Return a place for episodes that are played from outside."""
+        """Return a place for episodes that are played from outside, closed with the others."""
         seat = Seat(self._plan)
-        self._idle.append(seat)
+        self._seats.append(seat)
         return seat
 
     def close(self) -> None:
@@ -116,7 +120,7 @@ class Rollouts:
         if self._portal is None:
             manager = start_blocking_portal()
             self._portal = manager.__enter__()
-            self._closing = weakref.finalize(self, _close, self._idle, self._portal, manager)
+            self._closing = weakref.finalize(self, _close, self._seats, self._portal, manager)
         return self._portal
 
     async def _play_all(
@@ -153,14 +157,14 @@ class Rollouts:
         return [task.result() for task in tasks]
 
     async def _one(self, job: Job, agent: Agent) -> Trajectory:
-        seat = self._idle.pop() if self._idle else Seat(self._plan)
+        seat = self._idle.pop() if self._idle else self.seat()
         try:
-            trajectory = await play_job(replace(self._plan, agent=agent), seat, job)
+            return await play_job(replace(self._plan, agent=agent), seat, job)
         except BaseException:
             await seat.leave()
             raise
-        self._idle.append(seat)
-        return trajectory
+        finally:
+            self._idle.append(seat)
 
 
 def _close(

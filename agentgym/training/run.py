@@ -44,7 +44,7 @@ def train(
             process trains in it.
     """
     chosen = config.seeds if seeds is None else tuple(seeds)
-    _prepare(config)
+    prepare(config)
     scene = open_scene(config.environment)
     with TrajectoryStore.open(config.store) as store:
         for seed in chosen:
@@ -202,7 +202,13 @@ class _Training:
         self._say(f"seed {self._seed}, {stage}: {told}")
 
 
-def _prepare(config: TrainConfig) -> None:
+def prepare(config: TrainConfig) -> None:
+    """Find out whether training can work here, and set torch's threads.
+
+    Raises:
+        MissingExtraError: The packages that train are not installed.
+        UsageError: A logger that is asked for is not installed.
+    """
     try:
         import torch
         import trl  # noqa: F401 - is it there?

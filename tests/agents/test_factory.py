@@ -1,16 +1,19 @@
 """Agents by name and LLM agents by their settings."""
 
+from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from agentgym.agents.base import Agent
+from agentgym.agents.base import Agent, Brief
 from agentgym.agents.baselines import NullAgent, OracleAgent, RandomAgent
 from agentgym.agents.factory import KEY, make_agent, make_agents, make_llm
 from agentgym.agents.scripted import ScriptedAgent
 from agentgym.agents.settings import LlmSettings
-from agentgym.errors import UnknownNameError, UsageError
-from agentgym.registry import EnvSpec, spec
+from agentgym.errors import ProtocolError, UnknownNameError, UsageError
+from agentgym.registry import Baseline, EnvSpec, spec
+from agentgym.types import Action, AnyFields, Limits, Observation, Task
 from tests.fake_openai import FakeOpenAI
 
 URL = "http://127.0.0.1:9/v1"
@@ -124,3 +127,36 @@ async def test_an_endpoint_needs_no_list_of_models_but_has_to_be_there() -> None
 def test_settings_that_cannot_be_are_refused(settings: dict[str, str]) -> None:
     with pytest.raises(UsageError):
         make_llm(LlmSettings.model_validate({"model": "m", "base_url": URL, **settings}))
+
+
+def bystander(observation: Observation) -> Generator[Action, Observation, None]:
+    """Say what is on offer, once."""
+    yield Action(text=f"I see {len(observation.tools)} tools.")
+
+
+def insider(task: Task[Any, Any], observation: Observation) -> Generator[Action, Observation, None]:
+    """Say the id of the task."""
+    yield Action(text=f"This is {task.id}.")
+
+
+async def test_an_environments_own_baselines_are_agents(sql: EnvSpec) -> None:
+    here = "tests.agents.test_factory"
+    baselines = {
+        "bystander": Baseline(play=f"{here}:bystander"),
+        "insider": Baseline(play=f"{here}:insider", privileged=True),
+    }
+    known = sql.model_copy(update={"baselines": baselines})
+    outside, inside = make_agents("bystander,insider", None, known)
+    assert (outside.privileged, inside.privileged) == (False, True)
+    observation = Observation(messages=())
+    task = Task[AnyFields, AnyFields](id="t-1", public=AnyFields(), private=AnyFields())
+    brief = Brief(env="sql-v1", task_id="t-1", seed=0, limits=Limits())
+    player = await outside.begin(brief)
+    words = [(await player.act(observation)).action.text for _ in range(2)]
+    assert words == ["I see 0 tools.", ""]
+    player = await inside.begin(brief.model_copy(update={"task": task}))
+    assert (await player.act(observation)).action.text == "This is t-1."
+    with pytest.raises(ProtocolError, match="private part"):
+        await inside.begin(brief)
+    with pytest.raises(UnknownNameError, match="Did you mean 'insider'"):
+        make_agent("insder", known)

@@ -7,7 +7,21 @@ import time
 from pathlib import Path
 
 from agentgym.errors import AgentgymError
-from tests.bench import engine, http, mcp, memory, reset, sandbox, servers, sql, start, store, tools
+from tests.bench import (
+    engine,
+    http,
+    mcp,
+    memory,
+    reset,
+    sandbox,
+    servers,
+    sql,
+    start,
+    store,
+    tools,
+    webshop,
+    webshop_search,
+)
 from tests.bench.figures import Effort, Figure, Findings, Skipped, Topic
 from tests.bench.report import show, to_json
 
@@ -23,6 +37,8 @@ TOPICS: dict[str, Topic] = {
     "servers": servers.measure,
     "start": start.measure,
     "tools": tools.measure,
+    "webshop": webshop.measure,
+    "webshop_search": webshop_search.measure,
 }
 
 

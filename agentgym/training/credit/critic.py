@@ -61,11 +61,7 @@ class TurnCritic:
         Raises:
             UsageError: A turn has no features, or not `width` of them.
         """
-        if not episode.steps:
-            return []
-        with torch.no_grad():
-            found: list[float] = self._network(self._features(episode)).squeeze(1).tolist()
-        return found
+        return self._values([episode])[0]
 
     def __call__(self, group: Sequence[Episode], /) -> Advantages:
         """Return each turn's lambda-return less its value.
@@ -73,7 +69,11 @@ class TurnCritic:
         Raises:
             UsageError: A turn has no features, or not `width` of them.
         """
-        return [self._advantages(episode) for episode in group]
+        found: Advantages = []
+        for episode, values in zip(group, self._values(group), strict=True):
+            returns = self._returns(episode, values)
+            found.append([one - value for one, value in zip(returns, values, strict=True)])
+        return found
 
     def learn(self, episodes: Sequence[Episode], /) -> None:
         """Fit the values to the episodes' lambda-returns.
@@ -84,32 +84,40 @@ class TurnCritic:
         played = [episode for episode in episodes if episode.steps]
         if not played:
             return
-        features = torch.cat([self._features(episode) for episode in played])
+        read = torch.cat([features(episode, self.width) for episode in played])
         for _ in range(self._passes):
-            targets = torch.tensor([value for one in played for value in self._returns(one)])
-            self._optimizer.zero_grad()
             with torch.enable_grad():
-                found = self._network(features).squeeze(1)
-                torch.nn.functional.mse_loss(found, targets).backward()  # type: ignore[no-untyped-call]
+                found = self._network(read).squeeze(1)
+                values = _split(found.tolist(), played)
+                pairs = zip(played, values, strict=True)
+                targets = [one for pair in pairs for one in self._returns(*pair)]
+                loss = torch.nn.functional.mse_loss(found, torch.tensor(targets))
+                self._optimizer.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call]
             self._optimizer.step()
 
-    def _advantages(self, episode: Episode) -> list[float]:
-        pairs = zip(self._returns(episode), self.values(episode), strict=True)
-        return [found - value for found, value in pairs]
+    def _values(self, episodes: Sequence[Episode]) -> list[list[float]]:
+        played = [features(episode, self.width) for episode in episodes if episode.steps]
+        if not played:
+            return [[] for _ in episodes]
+        with torch.no_grad():
+            return _split(self._network(torch.cat(played)).squeeze(1).tolist(), episodes)
 
-    def _returns(self, episode: Episode) -> list[float]:
+    def _returns(self, episode: Episode, values: Sequence[float]) -> list[float]:
         """Return the lambda-return from each turn on; the end is worth 0."""
-        values = [*self.values(episode), 0.0]
+        after = [*values[1:], 0.0]
         returns = [0.0] * len(episode.steps)
         following = 0.0
         for turn in range(len(returns) - 1, -1, -1):
-            ahead = (1 - self._lam) * values[turn + 1] + self._lam * following
+            ahead = (1 - self._lam) * after[turn] + self._lam * following
             following = returns[turn] = episode.steps[turn].reward + self._gamma * ahead
         return returns
 
-    def _features(self, episode: Episode) -> torch.Tensor:
-        """Return the features, of shape (turns, width)."""
-        return features(episode, self.width)
+
+def _split(flat: list[float], episodes: Sequence[Episode]) -> list[list[float]]:
+    """Return the numbers of all turns as lists of one episode each."""
+    left = iter(flat)
+    return [[next(left) for _ in episode.steps] for episode in episodes]
 
 
 def features(episode: Episode, width: int) -> torch.Tensor:

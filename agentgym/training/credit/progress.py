@@ -1,4 +1,8 @@
-"""Progress scores for `spa`: from the environment, from states seen on the way, or learned."""
+"""Progress scores for `spa`, where the environment gives none: by a function, or learned.
+
+An environment gives one as the reward component `progress` of every turn, from 0 to 1; then `spa`
+needs nothing of this.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -10,21 +14,9 @@ import torch
 from agentgym.training.credit.base import Advantages, Episode, Estimator, Step
 from agentgym.training.credit.critic import features
 from agentgym.training.credit.estimators import spa
-from agentgym.types import Reward
 
 Progress = Callable[[Episode], Sequence[float]]
 """From an episode to how far the task had come after each of its turns, from 0 to 1."""
-
-
-def component(rewards: Sequence[Reward], name: str) -> list[float | None]:
-    """Return a named reward component after each turn, as progress from 0 to 1.
-
-    Args:
-        rewards: Of each turn, in order.
-        name: The component that holds the progress, such as "goals_met".
-    """
-    found = [reward.components.get(name) for reward in rewards]
-    return [None if value is None else _clipped(value) for value in found]
 
 
 class Progressed:

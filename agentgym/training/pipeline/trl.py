@@ -1,6 +1,7 @@
 """What the stages that use TRL share: its settings, and its measurements into the folder."""
 
 import inspect
+import os
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
@@ -42,10 +43,13 @@ def settings_for(
         if name not in known:
             raise UnknownNameError(f"setting of [{section}]:", name, known)
     cuda = torch.cuda.is_available()
+    checkpointing = "activation_checkpointing"  # as transformers calls it from version 5 on
+    if checkpointing not in known:
+        checkpointing = "gradient_checkpointing"
     common = {
         "use_cpu": not cuda,
         "bf16": cuda and torch.cuda.is_bf16_supported(),
-        "gradient_checkpointing": False,
+        checkpointing: False,
         "logging_steps": 1,
         "disable_tqdm": True,
         "report_to": list(config.report_to),
@@ -70,6 +74,16 @@ def check_loggers(config: TrainConfig) -> None:
                 remedy=f"pip install {_PACKAGES[logger][0]}, or leave it out: metrics.jsonl is "
                 "always written.",
             )
+
+
+def silence() -> None:
+    """Keep the libraries' progress bars and notes of experimental features off standard error."""
+    import datasets
+    from transformers.utils import logging
+
+    os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
+    logging.disable_progress_bar()
+    datasets.disable_progress_bars()
 
 
 def quiet(trainer: Any, folder: TrainingFolder, stage: str) -> None:

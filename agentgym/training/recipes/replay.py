@@ -35,28 +35,32 @@ class Replay(Recipe):
     On hard tasks most groups fail as a whole and teach nothing; one success gives such a group a
     direction. The newest successes of each task are kept, of every rank on every rank.
 
-    A replayed row was sampled by an earlier policy. Its tokens keep the log-probabilities of that
-    time as TRL's `old_per_token_logps`, so the ratio in the loss is that of the policy trained
-    now to the policy that sampled, clipped as ever: a replayed success is pushed only until it is
-    `epsilon_high` likelier than when it was sampled. Log-probabilities are taken from the model
-    in training when the row is first seen, at the cost of one forward pass a batch where TRL does
-    not make it. Where TRL corrects for the sampler's log-probabilities itself (vLLM), these
-    travel with the row instead, and the same correction covers its age.
+    A replayed row was sampled by an earlier policy. Each of its tokens is weighed by the ratio of
+    its probability now to that of then, cut at `largest`; on top of that TRL's loss clips around
+    the policy that this batch began with, as for every row. So the correction for age and the
+    limit of the step are kept apart: were the old log-probabilities put in TRL's ratio itself,
+    its clip would end all learning from a success as soon as it is `epsilon_high` likelier than
+    when it was sampled. The probabilities of then are taken from the model in training when the
+    row is first seen, at the cost of a forward pass a batch where TRL does not make it anyway.
+    Where TRL weighs tokens by the sampler's log-probabilities itself (vLLM), these travel with
+    the row, and that same weight covers its age.
 
     Of an episode that was set back (`reflect.Retrying`) the sequence without the undone turns is
-    kept. Its tokens were sampled after words that are left out, so there is no ratio to take:
-    it starts at 1, and the row counts as an advantage-weighted example, as in RLTF-SD.
+    kept. Its tokens were sampled after words that are left out, so there is no ratio to take: it
+    counts as an advantage-weighted example, as in RLTF-SD.
 
     Source: the experience replay of Lu et al., "ARPO: End-to-End Policy Optimization for GUI
-    Agents with Experience Replay" (2025); for retries, Song et al., "Expanding the Capabilities of
+    Agents with Experience Replay" (2025); the two ratios, Hilton et al., "Batch size-invariance
+    for policy optimization" (2022); for retries, Song et al., "Expanding the Capabilities of
     Reinforcement Learning via Text Feedback" (2026).
 
     Args:
         capacity: Successes kept a task.
+        largest: Largest weight of a replayed token.
     """
 
-    def __init__(self, *, capacity: int = 4) -> None:
-        self._capacity = capacity
+    def __init__(self, *, capacity: int = 4, largest: float = 2.0) -> None:
+        self._largest = largest
         self._memories: dict[str, deque[Memory]] = defaultdict(lambda: deque(maxlen=capacity))
         self._used: dict[str, int] = defaultdict(int)
 
@@ -84,7 +88,7 @@ class Replay(Recipe):
         return {**rows, **changed}
 
     def credit(self, batch: Batch, trainer: "TurnLevelGRPOTrainer") -> None:
-        """Set the old log-probabilities of replayed rows, and remember new successes."""
+        """Weigh the tokens of replayed rows, and remember new successes."""
         if not any(one.success or one.replayed for one in batch.results):
             return
         sampler = trainer.corrects_sampler
@@ -96,7 +100,9 @@ class Replay(Recipe):
             if result.replayed:
                 old = row["replayed_logprobs"]
                 if old is not None and not sampler:
-                    logprobs[number, : len(old)] = logprobs.new_tensor(old)
+                    now = logprobs[number, : len(old)]
+                    weight = (now - now.new_tensor(old)).exp().clamp(max=self._largest)
+                    batch.tensors["advantages"][number, : len(old)] *= weight
             elif result.success and not result.replayed and result.reward is not None:
                 found.append((result.task_id, self._memory(batch, number, logprobs[number])))
         for task_id, memory in trainer.gathered(found):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentgym.errors import EnvironmentFailedError, UnknownNameError, UsageError
+from agentgym.errors import UnknownNameError, UsageError
 from agentgym.types import Action, Snapshot, Task, Transition, call
 from agentgym_webshop.catalogue import Catalogue
 from agentgym_webshop.env import WebShopEnvironment
@@ -271,12 +271,11 @@ async def test_a_damaged_product_is_no_score(
     make_task: MakeTask, catalogue_with: Callable[..., Catalogue]
 ) -> None:
     catalogue = catalogue_with()
-    record = catalogue.path / "products.bin"
-    data = bytearray(record.read_bytes())
-    data[40] ^= 1
-    record.write_bytes(data)
     environment = await begun(make_task(catalogue=catalogue))
-    with pytest.raises((UsageError, EnvironmentFailedError), match="checksum"):
+    with (catalogue.path / "products.bin").open("r+b") as record:
+        record.seek(40)
+        record.write(b"\xff")
+    with pytest.raises(UsageError, match="checksum"):
         await play(environment, call("search", query="summer"))
 
 
@@ -293,5 +292,5 @@ async def test_many_at_once_play_as_they_would_alone(make_task: MakeTask) -> Non
             await asyncio.sleep(0)
         return found
 
-    for turns in await asyncio.gather(*(among_others() for _ in range(200))):
+    for turns in await asyncio.gather(*(among_others() for _ in range(1000))):
         assert turns == alone

@@ -240,7 +240,14 @@ def test_of_several_sizes_the_whole_catalogue_is_read(tmp_path: Path) -> None:
         ({"products": [raw_product(1, pricing="$a$b")]}, "Product 0"),
         ({"products": [raw_product(1, customization_options={"c": [{}]})]}, "Product 0 .*value"),
         ({"attributes": [1]}, "not a JSON object of products"),
-        ({"people": {"B000000001": [{"instruction": "x"}]}}, "B000000001: not an instruction"),
+        ({"people": {"B000000001": [{"instruction": "x"}]}}, "B000000001: not a list"),
+        ({"people": {"B000000001": 5}}, "B000000001: not a list"),
+        ({"people": {"B000000001": [person("x", "wood", [])]}}, "'wood' is not a list of strings"),  # type: ignore[arg-type]
+        (
+            {"products": [raw_product(1, small_description=[1])]},
+            "Product 0 .*not a list of strings",
+        ),
+        ({"attributes": {"B000000001": 5}}, "Product 0"),
     ],
 )
 def test_malformed_files_are_told(tmp_path: Path, changes: dict[str, Any], told: str) -> None:

@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agentgym.errors import TaskSetError
@@ -51,6 +51,17 @@ def clean_products(
             ) from error
 
 
+def strings(values: Sequence[Any]) -> tuple[str, ...]:
+    """Return a list of strings as a tuple.
+
+    Raises:
+        TypeError: It is another thing, or one of its elements is.
+    """
+    if isinstance(values, str) or not all(isinstance(value, str) for value in values):
+        raise TypeError(f"{values!r:.80} is not a list of strings")
+    return tuple(values)
+
+
 def _product(
     asin: str,
     data: Mapping[str, Any],
@@ -67,9 +78,9 @@ def _product(
         category=data["product_category"],
         query=data["query"].lower().strip(),
         description=data["full_description"] or "",
-        bullets=tuple(features) if isinstance(features, list) else (features or "",),
+        bullets=strings(features if isinstance(features, list) else [features or ""]),
         options=_options(data.get("customization_options")),
-        attributes=tuple(attributes.get("attributes", NO_ATTRIBUTES)),
+        attributes=strings(attributes.get("attributes", NO_ATTRIBUTES)),
         price=low if high is None else prices.uniform(low, high),
         price_low=low,
         price_high=high,

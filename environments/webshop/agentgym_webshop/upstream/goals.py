@@ -17,6 +17,7 @@ from agentgym.types import Task
 from agentgym_webshop.limits import NO_LIMIT, price_limit
 from agentgym_webshop.products import Product
 from agentgym_webshop.tasks import WebShopPrivate, WebShopPublic
+from agentgym_webshop.upstream.cleaning import strings
 
 SEED = 233
 
@@ -48,20 +49,30 @@ def human_goals(
         TaskSetError: An instruction lacks a field or has one of another type.
     """
     for product in products:
-        for entry in instructions.get(product.asin, ()):
-            try:
-                attributes = tuple(entry["instruction_attributes"])
-                options = entry["instruction_options"]
-                text = entry["instruction"].strip(".")
-            except (KeyError, TypeError, AttributeError) as error:
-                what = f"{type(error).__name__}: {error}"
-                raise TaskSetError(
-                    f"items_human_ins.json: {product.asin}: not an instruction ({what})."
-                ) from error
+        try:
+            wishes = [_wish(entry) for entry in instructions.get(product.asin, ())]
+        except (KeyError, TypeError, AttributeError) as error:
+            what = f"{type(error).__name__}: {error}"
+            raise TaskSetError(
+                f"items_human_ins.json: {product.asin}: not a list of instructions ({what})."
+            ) from error
+        for text, attributes, options in wishes:
             if attributes:
                 limit = price_limit(product.price, limits.sample)
-                wanted = dict(options) if isinstance(options, dict) else tuple(options)
-                yield UpstreamGoal(product, text + _limit_text(limit), attributes, wanted, limit)
+                yield UpstreamGoal(product, text + _limit_text(limit), attributes, options, limit)
+
+
+def _wish(
+    entry: Mapping[str, Any],
+) -> tuple[str, tuple[str, ...], dict[str, str] | tuple[str, ...]]:
+    """Return the words, attributes and options of one instruction."""
+    options = entry["instruction_options"]
+    wanted = (
+        {name: str(value) for name, value in options.items()}
+        if isinstance(options, dict)
+        else strings(options)
+    )
+    return entry["instruction"].strip("."), strings(entry["instruction_attributes"]), wanted
 
 
 def synthetic_goals(
@@ -76,7 +87,7 @@ def synthetic_goals(
     """
     for product in products:
         entry = attributes.get(product.asin, {})
-        text, wanted = entry.get("instruction"), tuple(entry.get("instruction_attributes") or ())
+        text, wanted = entry.get("instruction"), strings(entry.get("instruction_attributes") or [])
         if text is None or not wanted:
             continue
         limit = price_limit(product.price, limits.sample)
