@@ -14,8 +14,9 @@ from agentgym.types import Frozen, Json, Limits
 
 Logger = Literal["tensorboard", "wandb"]
 
-WORDS = r"\w+|[^\w\s]|\s+"
-"""What one token of a micro model is, unless it is told otherwise: a word, a sign, a space."""
+WORDS = r" ?\w+| ?[^\w\s]|\s+"
+"""What one token of a micro model is, unless it is told otherwise: a word or a sign, with the
+space before it."""
 
 
 class EnvironmentConfig(Frozen):

@@ -128,6 +128,7 @@ def _episode(trajectory: Trajectory) -> Episode:
                 reward=turn.reward.value,
                 state=state,
                 tokens=len(turn.tokens.output_ids) if turn.tokens else 0,
+                components=turn.reward.components,
             )
             for turn, state in zip(trajectory.turns, states, strict=False)
         )

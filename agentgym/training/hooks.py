@@ -1,4 +1,7 @@
-"""TRL's trainer with public names for the private parts that turn-level credit needs."""
+"""TRL's trainer with public names for the private parts that turn-level credit needs.
+
+What it relies on is listed in `trl_private`, so that the check there names what has moved.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

@@ -55,7 +55,7 @@ def collect_words(
         if "".join(found) != text:
             raise UsageError(
                 f"The pattern {pattern!r} does not cover {text[:60]!r}.",
-                remedy=r"End it with |\w+|[^\w\s]|\s+ and use no groups.",
+                remedy=r"End it with | ?[^\w\s]|\s+ and use no groups.",
             )
         words.update(found)
     return tuple(sorted(words))

@@ -134,13 +134,15 @@ BUTTONS = EnvSpec(
 )
 
 
-def button_tasks(count: int = 3) -> TaskSet:
-    """Return tasks of two presses, the colours in turn."""
+def button_tasks(count: int = 3, presses: int = 2) -> TaskSet:
+    """Return tasks of so many presses, the colours in turn."""
     tasks = [
         Task[NoPublic, ButtonPrivate](
             id=f"button-{number}",
             public=NoPublic(),
-            private=ButtonPrivate(colours=(COLOURS[number % 3], COLOURS[(number + 1) % 3])),
+            private=ButtonPrivate(
+                colours=tuple(COLOURS[(number + turn) % 3] for turn in range(presses))
+            ),
         )
         for number in range(count)
     ]

@@ -4,10 +4,13 @@ A cell is a token, a step is a token: each turn the model reads where it stands 
 Only the last cell gives a reward.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
 
 import torch
 from datasets import Dataset

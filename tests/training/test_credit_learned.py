@@ -6,6 +6,9 @@ from pathlib import Path
 from statistics import fmean, pvariance
 
 import pytest
+
+pytest.importorskip("trl")
+
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +17,7 @@ from agentgym.errors import UsageError
 from agentgym.training.credit.base import Advantages, Episode, Learner, Step
 from agentgym.training.credit.critic import TurnCritic
 from agentgym.training.credit.estimators import turn
-from agentgym.training.credit.progress import LearnedProgress, Progressed, SeenProgress
+from agentgym.training.credit.progress import LearnedProgress, Progressed, SeenProgress, component
 from tests.training.corridor import Corridor, Script, make_trainer
 
 torch.set_num_threads(1)
@@ -106,6 +109,13 @@ def test_a_given_function_fills_in_the_progress() -> None:
 
     Progressed(given_progress, keeping)([Episode((Step(0.0), Step(0.0), Step(1.0)))])
     assert [step.progress for step in seen[0].steps] == [0.4, 0.8, 1.0]
+
+
+@pytest.mark.parametrize(("gains", "expected"), [(False, [0.5, 0.5, 0.7]), (True, [0.5, 0.5, 1.0])])
+def test_progress_is_read_from_a_component(gains: bool, expected: list[float]) -> None:
+    told = [{"done": 0.5}, {"other": 1.0}, {"done": 0.7}]
+    episode = Episode(tuple(Step(0.0, components=part) for part in told))
+    assert component("done", gains=gains)(episode) == expected
 
 
 def path(states: str, reward: float) -> Episode:

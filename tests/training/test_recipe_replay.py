@@ -4,6 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+pytest.importorskip("trl")
+
 import torch
 
 from agentgym.training.recipes.replay import Replay

@@ -4,6 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+pytest.importorskip("trl")
+
 import torch
 from hypothesis import given
 from hypothesis import strategies as st

@@ -5,6 +5,9 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("trl")
+
 import torch
 from hypothesis import given
 from hypothesis import strategies as st

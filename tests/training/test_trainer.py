@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+pytest.importorskip("trl")
+
 import torch
 
 from agentgym.errors import UnknownNameError, UsageError

@@ -1,7 +1,7 @@
 """What an estimator sees and gives: the one interface of every way to assign credit."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
 
@@ -15,6 +15,7 @@ class Step:
         progress: How far the task had come after the turn, from 0 to 1, where something
             estimates it.
         tokens: How many tokens the turn sampled.
+        components: Named parts of the reward, such as a progress score.
         features: What a learner reads of the turn, where it asks for it; the same length in
             every step.
     """
@@ -23,6 +24,7 @@ class Step:
     state: str | None = None
     progress: float | None = None
     tokens: int = 1
+    components: Mapping[str, float] = field(default_factory=dict)
     features: tuple[float, ...] | None = None
 
 

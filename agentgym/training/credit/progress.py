@@ -1,7 +1,7 @@
-"""Progress scores for `spa`, where the environment gives none: by a function, or learned.
+"""Progress scores for `spa`: what the environment tells, a function of one's own, or learned.
 
-An environment gives one as the reward component `progress` of every turn, from 0 to 1; then `spa`
-needs nothing of this.
+Each is an estimator to pass to the trainer: `Progressed(component("goals_met"))`,
+`SeenProgress()`, `LearnedProgress()`.
 """
 
 from collections import defaultdict
@@ -17,6 +17,26 @@ from agentgym.training.credit.estimators import spa
 
 Progress = Callable[[Episode], Sequence[float]]
 """From an episode to how far the task had come after each of its turns, from 0 to 1."""
+
+
+def component(name: str, *, gains: bool = False) -> Progress:
+    """Return a progress function that reads a reward component.
+
+    Args:
+        name: The component; a turn without it stands where the turn before stood.
+        gains: Whether the component is what the turn added, not how far the task has come.
+    """
+
+    def progress(episode: Episode) -> list[float]:
+        found: list[float] = []
+        reached = 0.0
+        for step in episode.steps:
+            if name in step.components:
+                reached = step.components[name] + (reached if gains else 0.0)
+            found.append(_clipped(reached))
+        return found
+
+    return progress
 
 
 class Progressed:

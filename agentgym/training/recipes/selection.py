@@ -88,7 +88,7 @@ class DropEqualGroups(Recipe):
     only they had been played: by rows for losses that average rows ("grpo", "dr_grpo"), by trained
     tokens for those that average tokens ("dapo", "bnpo"). It is DAPO's dynamic sampling without
     the further sampling; `Selection` makes such groups rare. A KL or entropy term is left alone.
-    Switched on by `recipes=[DropEqualGroups()]`, after `Replay` where both are used.
+    Switched on by `recipes=[DropEqualGroups()]`.
 
     Source: Yu et al., "DAPO" (2025), section 3.2.
 

@@ -248,6 +248,10 @@ def test_of_several_sizes_the_whole_catalogue_is_read(tmp_path: Path) -> None:
             "Product 0 .*not a list of strings",
         ),
         ({"attributes": {"B000000001": 5}}, "Product 0"),
+        (
+            {"attributes": {"B000000001": {"instruction_attributes": 5}}, "people": None},
+            "B000000001: .*not iterable",
+        ),
     ],
 )
 def test_malformed_files_are_told(tmp_path: Path, changes: dict[str, Any], told: str) -> None:

@@ -84,11 +84,18 @@ def synthetic_goals(
         products: In the order of the original's file.
         attributes: The content of `items_ins_v2*.json`.
         limits: Draws the price limits, one for a product.
+
+    Raises:
+        TaskSetError: A product's attributes are no list of strings.
     """
     for product in products:
         entry = attributes.get(product.asin, {})
-        text, wanted = entry.get("instruction"), strings(entry.get("instruction_attributes") or [])
-        if text is None or not wanted:
+        text = entry.get("instruction")
+        try:
+            wanted = strings(entry.get("instruction_attributes") or [])
+        except TypeError as error:
+            raise TaskSetError(f"items_ins_v2.json: {product.asin}: {error}.") from error
+        if not isinstance(text, str) or not wanted:
             continue
         limit = price_limit(product.price, limits.sample)
         groups = sorted(product.options)
