@@ -96,7 +96,12 @@ class ChatTokens:
         self._options = dict(options or {})
         self.eos_id: int | None = tokenizer.eos_token_id
         said = {"role": "assistant", "content": _WORDS}
-        self._closing = self._after_words([_ASKED, said], goes_on=False)
+        _, found, self._closing = self._render([_ASKED, said], goes_on=False).rpartition(_WORDS)
+        if not found:
+            raise UsageError(
+                "The chat template leaves out what an assistant says.",
+                remedy="Give another as chat_template.",
+            )
         self.following(said, [_ASKED])  # a template that will not do is refused now
 
     def opening(self, messages: Wire, tools: Wire) -> tuple[int, ...]:
@@ -125,8 +130,10 @@ class ChatTokens:
             UsageError: The template refuses the messages, or does not preserve prefixes.
         """
         turn = {**said, "content": _WORDS}
-        before = self._after_words([_ASKED, turn], goes_on=False)
-        after = self._after_words([_ASKED, turn, *new], goes_on=True)
+        before = self._render([_ASKED, turn], goes_on=False)
+        after = self._render([_ASKED, turn, *new], goes_on=True)
+        if _WORDS in before and _WORDS in after:  # some templates drop words beside calls
+            before, after = before.rpartition(_WORDS)[2], after.rpartition(_WORDS)[2]
         if not after.startswith(before):
             raise UsageError(
                 f"The chat template is not prefix-preserving: after an assistant's words it "
@@ -146,16 +153,6 @@ class ChatTokens:
         """Return the text of sampled tokens, without special ones."""
         return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
 
-    def _after_words(self, messages: Sequence[Mapping[str, Json]], *, goes_on: bool) -> str:
-        rendered = self._render(messages, goes_on=goes_on)
-        _, found, after = rendered.rpartition(_WORDS)
-        if not found:
-            raise UsageError(
-                "The chat template leaves out what an assistant says.",
-                remedy="Give another as chat_template.",
-            )
-        return after
-
     def _render(
         self, messages: Sequence[Mapping[str, Json]], *, goes_on: bool, tools: Wire | None = None
     ) -> str:
@@ -168,7 +165,7 @@ class ChatTokens:
                 tokenize=False,
                 **self._options,
             )
-        except TemplateError as error:
+        except (TemplateError, TypeError) as error:  # the template's own code may raise either
             roles = ", ".join(str(message["role"]) for message in messages)
             raise UsageError(
                 f"The chat template refuses messages of the roles {roles}: {error}",

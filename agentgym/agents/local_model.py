@@ -160,13 +160,33 @@ def load_model(path: Path) -> tuple[Any, Any]:
     Raises:
         UsageError: The folder does not hold them.
     """
-    try:
-        tokenizer = _hub.AutoTokenizer.from_pretrained(path, local_files_only=True)
+    tokenizer = load_tokenizer(path)
+    with _loading(path):
         model = _hub.AutoModelForCausalLM.from_pretrained(path, local_files_only=True, dtype="auto")
+    return model.to("cuda" if torch.cuda.is_available() else "cpu"), tokenizer
+
+
+def load_tokenizer(path: Path) -> Any:
+    """Load a tokenizer from a folder; nothing is downloaded.
+
+    Raises:
+        UsageError: The folder does not hold one.
+    """
+    with _loading(path):
+        return _hub.AutoTokenizer.from_pretrained(path, local_files_only=True)
+
+
+@contextmanager
+def _loading(path: Path) -> Iterator[None]:
+    if not path.is_dir():
+        raise UsageError(
+            f"There is no folder {str(path)!r}.", remedy="Name one that `save_pretrained` wrote."
+        )
+    try:
+        yield
     except (OSError, ValueError, KeyError) as error:
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise UsageError(
             f"The folder {str(path)!r} holds no model that can be loaded: {first}",
             remedy="Name a folder that `save_pretrained` wrote, with its tokenizer.",
         ) from error
-    return model.to("cuda" if torch.cuda.is_available() else "cpu"), tokenizer

@@ -98,7 +98,8 @@ class Batcher:
         self._parked = []
         batch = [parked for parked in batch if not parked[2].cancelled()]
         try:
-            answers = await self._serve([request for _, request, _ in batch])
+            # An episode's fault may have cancelled all the others.
+            answers = await self._serve([request for _, request, _ in batch]) if batch else []
             for (_, _, future), answer in zip(batch, answers, strict=True):
                 if not future.done():
                     future.set_result(answer)

@@ -51,6 +51,10 @@ def evaluate(
         str, typer.Option(help="full, or window:N for the task and the last N turns.")
     ] = "full",
     system: Annotated[str | None, typer.Option(help="Standing words before everything.")] = None,
+    token_ids: Annotated[
+        bool,
+        typer.Option("--token-ids", help="Keep the exact tokens, which a vLLM server can tell."),
+    ] = False,
     tasks: Annotated[
         str | None, typer.Option(help="A task set's name, a tasks.jsonl, or a folder.")
     ] = None,
@@ -111,6 +115,7 @@ def evaluate(
         "timeout": model_timeout,
         "history": history,
         "system": system,
+        "token_ids": token_ids,
     }
     agents = make_agents(agent, checked_llm(asked, price, limits), env_spec)
     selected = load_tasks(env_spec, tasks).select(

@@ -11,6 +11,7 @@ from typer.exceptions import TyperException
 from agentgym.cli import environments, evaluate, export, mcp, runs, sandbox, train
 from agentgym.cli.doctor import doctor
 from agentgym.cli.output import plain, print_json
+from agentgym.cli.tokens import tokens
 from agentgym.errors import AgentgymError
 
 app = typer.Typer(
@@ -45,6 +46,7 @@ app.command("show")(runs.show)
 app.command("replay")(runs.replay)
 app.command("export")(export.export)
 app.command("train")(train.train)
+app.command("tokens")(tokens)
 app.command("doctor")(doctor)
 app.add_typer(sandbox.app, name="sandbox")
 app.add_typer(mcp.app, name="mcp")

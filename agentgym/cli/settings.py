@@ -28,6 +28,7 @@ _LLM_OPTIONS = {
     "timeout": "--model-timeout",
     "history": "--history",
     "system": "--system",
+    "token_ids": "--token-ids",
     "price": "--price",
 }
 

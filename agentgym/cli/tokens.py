@@ -47,14 +47,6 @@ def tokens(
 
 def _decoder(folder: Path) -> "Decoder":
     from agentgym.agents.local_model import load_tokenizer
+    from agentgym.training.checking import TokenizerDecoder
 
-    loaded = load_tokenizer(folder)
-
-    class Plain:
-        def decode(self, ids: "list[int]", /) -> str:
-            return str(loaded.decode(ids))
-
-        def encode(self, text: str, /) -> list[int]:
-            return list(loaded.encode(text, add_special_tokens=False))
-
-    return Plain()
+    return TokenizerDecoder(load_tokenizer(folder))

@@ -1,5 +1,6 @@
 """The command `train`: demonstrations, imitation and reinforcement from a TOML file."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,9 +38,9 @@ def train(
     from agentgym.training.run import prepare
     from agentgym.training.run import train as carry_out
 
-    named = [f"output={output}"] if output else []
-    named += [f"store={store}"] if store else []
-    asked = read_config(config, [*(settings or ()), *named])
+    named = {"output": output and str(output), "store": store}
+    replaced = [f"{name}={json.dumps(value)}" for name, value in named.items() if value]
+    asked = read_config(config, [*(settings or ()), *replaced])
     for one in seed or ():
         if one not in asked.seeds:
             raise UnknownNameError("seed", str(one), map(str, asked.seeds))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
+from agentgym.agents.chat_tokens import ChatTokenizer
 from agentgym.errors import UsageError
 from agentgym.training.tokens import NOBODY, Decoder, drift, rows
 from agentgym.trajectories.record import Trajectory
@@ -13,6 +14,25 @@ FindingKind = Literal["missing", "lengths", "masks", "prefix", "drift"]
 FAULTS: frozenset[FindingKind] = frozenset({"missing", "lengths", "masks"})
 """What keeps an episode from being trained on. The other kinds are told, and are no faults: after
 a prefix that breaks a new row begins, and drift is why tokens are not made again from text."""
+
+
+class TokenizerDecoder:
+    """What drift needs of a Hugging Face tokenizer.
+
+    Args:
+        tokenizer: The tokenizer.
+    """
+
+    def __init__(self, tokenizer: ChatTokenizer) -> None:
+        self._tokenizer = tokenizer
+
+    def decode(self, ids: Sequence[int], /) -> str:
+        """Return the text of tokens, special ones too."""
+        return str(self._tokenizer.decode(list(ids)))
+
+    def encode(self, text: str, /) -> list[int]:
+        """Return the tokens of a text."""
+        return list(self._tokenizer.encode(text, add_special_tokens=False))
 
 
 class Finding(Frozen):
@@ -90,8 +110,7 @@ def _lengths(trace: TokenTrace) -> Iterator[tuple[FindingKind, str]]:
     if trace.logprobs is not None and len(trace.logprobs) != len(trace.output_ids):
         yield (
             "lengths",
-            f"{len(trace.output_ids)} sampled tokens have {len(trace.logprobs)} "
-            "log-probabilities.",
+            f"{len(trace.output_ids)} sampled tokens have {len(trace.logprobs)} log-probabilities.",
         )
     if trace.logprobs is not None and any(not value <= 0 for value in trace.logprobs):
         yield "lengths", "A log-probability is above 0, or not a number."

@@ -17,12 +17,7 @@ from agentgym.rollout.attempts import Seat
 from agentgym.rollout.plan import Job, Plan
 from agentgym.tasks import TaskSet, load_tasks, task_hash
 from agentgym.training.contract import TASK_ID, check_rows, rollout_rows, task_ids
-from agentgym.training.rewards import (
-    RewardFunction,
-    check_weights,
-    component_reward,
-    episode_reward,
-)
+from agentgym.training.rewards import check_weights, component_reward, episode_reward
 from agentgym.training.rollouts import Rollouts, TrainingPlan
 from agentgym.training.tool_class import ToolEnvironmentBase, make_tool_class
 from agentgym.training.trl_private import TrainerModel
@@ -160,8 +155,8 @@ class TrlSpec:
         )
 
     @property
-    def reward_funcs(self) -> list[RewardFunction]:
-        """The episode's reward, and after it the components for the log."""
+    def reward_funcs(self) -> list[Any]:
+        """The episode's reward, and after it the components for the log: `RewardFunction`s."""
         return [episode_reward, *self._components]
 
     @property

@@ -87,7 +87,7 @@ class Waiting(Wrapper):
 
     Args:
         inner: The environment that is played.
-        seen: The counts: `now`, and `most` so far.
+        seen: The counts: `now`, `most` so far, and the `rounds` of waiting.
     """
 
     def __init__(self, inner: Environment, seen: dict[str, int]) -> None:
@@ -95,6 +95,7 @@ class Waiting(Wrapper):
         self.seen = seen
 
     async def step(self, action: Action) -> Transition:
+        self.seen["rounds"] += self.seen["now"] == 0
         self.seen["now"] += 1
         self.seen["most"] = max(self.seen["most"], self.seen["now"])
         await asyncio.sleep(0.1)
@@ -152,12 +153,13 @@ def button_tasks(count: int = 3, presses: int = 2) -> TaskSet:
 
 def button_tokenizer(calls: tuple[str, ...] = BRACKETS) -> Any:
     """Return a tokenizer with one token for each call."""
-    tokenizer = make_tokenizer((*calls, *COLOURS, "done", "what", "Error", ":", " "), pattern=PATTERN)  # fmt: skip
+    words = (*calls, *COLOURS, "done", "what", "Error", ":", " ")
+    tokenizer = make_tokenizer(words, pattern=PATTERN)
     tokenizer.response_template = PLAIN_RESPONSE
     return tokenizer
 
 
 def button_model(tokenizer: Any, seed: int = 0) -> Any:
-    """Return a model of some 25 thousand parameters with random weights."""
+    """Return a model of some 133 thousand parameters with random weights."""
     torch.set_num_threads(1)
-    return make_model(ModelConfig(hidden_size=32, layers=2, context=256), tokenizer, seed=seed)
+    return make_model(ModelConfig(hidden_size=64, layers=2, context=256), tokenizer, seed=seed)

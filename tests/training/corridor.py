@@ -13,7 +13,7 @@ from typing import Any
 os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
 
 import torch
-from datasets import Dataset
+from datasets import Dataset  # type: ignore[import-untyped]
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
@@ -30,10 +30,11 @@ LEFT, RIGHT = WORDS.index("left"), WORDS.index("right")
 NOBODY = -1
 
 
-def tokenizer() -> PreTrainedTokenizerFast:
+def tokenizer() -> Any:
     words = Tokenizer(WordLevel({word: number for number, word in enumerate(WORDS)}, "<pad>"))
     words.pre_tokenizer = WhitespaceSplit()
-    return PreTrainedTokenizerFast(tokenizer_object=words, pad_token="<pad>", eos_token="<end>")
+    kind: Any = PreTrainedTokenizerFast
+    return kind(tokenizer_object=words, pad_token="<pad>", eos_token="<end>")
 
 
 def model(seed: int = 0) -> Qwen3ForCausalLM:
@@ -199,3 +200,8 @@ def make_trainer(
         estimator_options=estimator_options,
         recipes=recipes,
     )
+
+
+def own(trainer: Any) -> list[float]:
+    """Return the advantages that TRL itself had worked out for the newest batch."""
+    return list(trainer._logs["advantages"])

@@ -13,8 +13,8 @@ import torch
 from agentgym.training.recipes.replay import Replay
 from tests.training.corridor import Script, Spy, make_trainer
 
-WON = ([0.0, 1.0], [0.25, 0.0, 0.0], [0.9], [0.0, 0.5, 0.1])
-LOST = ([0.0, 0.0], [0.0], [0.0], [0.0, 0.0, 0.0])
+WON: list[list[float]] = [[0.0, 1.0], [0.25, 0.0, 0.0], [0.9], [0.0, 0.5, 0.1]]
+LOST: list[list[float]] = [[0.0, 0.0], [0.0], [0.0], [0.0, 0.0, 0.0]]
 
 
 def main(folder: Path) -> None:

@@ -4,6 +4,7 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean, pvariance
+from typing import Literal
 
 import pytest
 
@@ -171,7 +172,7 @@ class Keeping:
 
     width = 6
 
-    def __init__(self, reads: str) -> None:
+    def __init__(self, reads: Literal["before", "after"] | None) -> None:
         self.reads = reads
         self.seen: list[Episode] = []
         self.learned: list[Episode] = []
@@ -185,10 +186,11 @@ class Keeping:
 
 
 @pytest.mark.parametrize("reads", ["before", "after"])
-def test_the_trainer_gives_a_learner_the_states_it_reads(tmp_path: Path, reads: str) -> None:
+def test_the_trainer_gives_a_learner_the_states_it_reads(
+    tmp_path: Path, reads: Literal["before", "after"]
+) -> None:
     """Rows differ in the token that each turn samples, which only "after" shows at turn 0."""
     learner = Keeping(reads)
-    assert isinstance(learner, Learner)
     batch = [[0.0, 1.0], [0.0, 0.0], [0.0, 0.5], [0.0]]
     make_trainer(tmp_path, Script(batch), estimator=learner).train()
     first, second, *_ = [[step.features for step in one.steps] for one in learner.seen]

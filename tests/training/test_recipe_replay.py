@@ -11,7 +11,7 @@ import torch
 
 from agentgym.training.recipes.replay import Replay
 from agentgym.training.recipes.selection import DropEqualGroups
-from tests.training.corridor import RIGHT, Script, Spy, make_trainer, model, rows, sample
+from tests.training.corridor import RIGHT, Script, Spy, make_trainer, model, own, rows, sample
 
 torch.set_num_threads(1)
 
@@ -49,7 +49,7 @@ def test_replayed_tokens_are_weighed_by_how_likely_they_have_become(
     torch.testing.assert_close(then, logprobs(model(), first)[0, :4:2], atol=1e-4, rtol=1e-4)
     ratio = (now - then).exp()
     assert (ratio > 1.05).all()  # they were successful in the step between
-    advantage = trainer._logs["advantages"][3]
+    advantage = own(trainer)[3]
     found = second["advantages"][3, :4:2]
     torch.testing.assert_close(found, advantage * ratio.clamp(max=largest))
 
@@ -60,7 +60,8 @@ def logprobs(policy: Any, tensors: dict[str, torch.Tensor]) -> torch.Tensor:
     width = tensors["completion_ids"].size(1)
     with torch.no_grad():
         logits = policy(ids, attention_mask=mask).logits[:, -width - 1 : -1].log_softmax(-1)
-    return logits.gather(2, tensors["completion_ids"].unsqueeze(2)).squeeze(2)
+    found: torch.Tensor = logits.gather(2, tensors["completion_ids"].unsqueeze(2)).squeeze(2)
+    return found
 
 
 def test_the_newest_successes_are_kept_and_used_in_turn(tmp_path: Path) -> None:

@@ -12,13 +12,21 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgym import Reward, ToolEnvironment, call, tool
+from agentgym import Reward, call
+from agentgym.agents.chat_tokens import ChatTokens
+from agentgym.agents.sampling import Sampled, SampleRequest
+from agentgym.agents.settings import TokenSettings
+from agentgym.agents.token_agent import TokenAgent
+from agentgym.rollout.attempts import Seat, play_job
+from agentgym.training.contract import rollout_rows
 from agentgym.training.credit.base import Episode, Step
 from agentgym.training.recipes.detours import KEPT, cut, kept_turns, undone_left_out
 from agentgym.training.recipes.reflect import Reflect, Retrying, by_component, failing_turn
 from agentgym.training.recipes.replay import Replay
-from agentgym.types import Json, Task
-from tests.training.corridor import WORDS, Spy, make_trainer, rows
+from agentgym.training.rollouts import TrainingPlan
+from agentgym.training.vocabulary import make_tokenizer
+from tests.training.corridor import WORDS, Spy, make_trainer, own, rows
+from tests.training.ladder import LADDER, RUNGS, Ladder, ladders
 
 torch.set_num_threads(1)
 
@@ -46,43 +54,9 @@ def test_progress_is_read_from_a_component() -> None:
     assert by_component("done")(rewards) == 2
 
 
-class Ladder(ToolEnvironment):
-    """Climb three rungs in order; a wrong one ends the episode."""
-
-    async def setup(self) -> str:
-        self.height = 0
-        return "Climb."
-
-    @tool
-    async def climb(self, rung: int) -> str:
-        """Climb to a rung.
-
-        Args:
-            rung: Which.
-        """
-        if rung == self.height + 1:
-            self.height += 1
-            self.reward(0.1)
-        if rung != self.height or self.height == 3:
-            self.finish()
-        return f"You are on rung {self.height}."
-
-    async def grade(self) -> Reward:
-        return Reward(value=float(self.height == 3), feedback="Take one rung after the other.")
-
-    async def save(self) -> Json:
-        return self.height
-
-    async def load(self, state: Json) -> None:
-        self.height = state
-
-
-LADDER: Task[Any, Any] = Task(id="ladder", public={}, private={})
-
-
 async def test_a_failed_episode_goes_on_from_the_failing_turn() -> None:
     environment = Retrying(Ladder(), feedback=True)
-    await environment.reset(LADDER, seed=0)
+    await environment.reset(RUNGS, seed=0)
     await environment.step(call("climb", rung=1))
     await environment.step(call("climb", rung=2))
     before = await environment.fingerprint()
@@ -104,13 +78,13 @@ async def test_a_failed_episode_goes_on_from_the_failing_turn() -> None:
 
 async def test_retries_are_counted_and_the_last_failure_stands() -> None:
     environment = Retrying(Ladder(), retries=2, pivot=lambda rewards: 0)
-    await environment.reset(LADDER, seed=0)
+    await environment.reset(RUNGS, seed=0)
     ends = [(await environment.step(call("climb", rung=9))).over for _ in range(3)]
     assert ends == [False, False, True]
     grade = await environment.grade()
     assert grade.components == {"attempt_1": 0.0, "attempt_2": 0.0}
     assert grade.labels == {KEPT: "2"}
-    await environment.reset(LADDER, seed=0)
+    await environment.reset(RUNGS, seed=0)
     for rung in (1, 2):
         await environment.step(call("climb", rung=rung))
     done = await environment.step(call("climb", rung=3))
@@ -119,7 +93,7 @@ async def test_retries_are_counted_and_the_last_failure_stands() -> None:
 
 async def test_feedback_stays_hidden_unless_asked_for() -> None:
     environment = Retrying(Ladder())
-    await environment.reset(LADDER, seed=0)
+    await environment.reset(RUNGS, seed=0)
     failed = await environment.step(call("climb", rung=9))
     assert "rung after" not in failed.observation.text
 
@@ -190,4 +164,66 @@ def test_undone_turns_are_not_reinforced_and_replay_leaves_them_out(tmp_path: Pa
     assert [part.tolist() for part in ids] == [[3, 0], [1, 0]]
     assert second.turns[3].tolist() == [0, -1]
     # What was sampled after the reflection has no ratio to itself without it.
-    assert second.tensors["advantages"][3, 0] == pytest.approx(trainer._logs["advantages"][3])
+    assert second.tensors["advantages"][3, 0] == pytest.approx(own(trainer)[3])
+
+
+def climbing_words() -> Any:
+    """Return a tokenizer of the ladder's words and those of a setback."""
+    words = [
+        "You",
+        "are",
+        "on",
+        "rung",
+        "0",
+        "1",
+        "2",
+        "3",
+        ".",
+        "Climb",
+        "This",
+        "attempt",
+        "failed",
+    ]
+    calls = tuple(f"climb[{rung}]" for rung in range(4))
+    return make_tokenizer((*calls, *words, " "), pattern=r"climb\[\d\]|\w+|[^\w\s]|\s")
+
+
+async def played(rungs: Sequence[int]) -> dict[str, Any]:
+    """Return the row of an episode whose turns are sampled as given."""
+    words = climbing_words()
+    turns = iter(rungs)
+
+    async def sampler(request: SampleRequest) -> Sampled:
+        ids = words.encode(f"climb[{next(turns)}]<end>", add_special_tokens=False)
+        return Sampled(tuple(ids), (-0.5,) * len(ids))
+
+    settings = TokenSettings(format="brackets", told=False)
+    agent = TokenAgent("climber", sampler, ChatTokens(words, None, {}), settings)
+    plan = TrainingPlan(env_spec=LADDER, tasks=ladders(), agent=agent, wrap=Retrying)
+    seat = Seat(plan)
+    trajectory = await play_job(plan, seat, next(plan.jobs()))
+    await seat.leave()
+    output = rollout_rows([trajectory], end_id=words.eos_token_id)
+    return {key: values[0] for key, values in output.items()}
+
+
+async def test_without_its_detour_a_conversation_is_that_of_who_did_right_at_once() -> None:
+    detour, straight = await played([1, 3, 2, 3]), await played([1, 2, 3])
+    assert detour["grade"].labels == {KEPT: "0,2,3"}
+    clean = cut(detour, undone_left_out(detour))
+    assert clean["prompt_ids"] == straight["prompt_ids"]
+    assert clean["completion_ids"] == straight["completion_ids"]
+    assert clean["turn_ids"] == straight["turn_ids"]
+    assert clean["env_mask"] == straight["env_mask"]
+    states = [step.state for step in clean["episode"].steps]
+    assert states == [step.state for step in straight["episode"].steps]
+    assert clean["episode"].total == pytest.approx(straight["episode"].total)
+    assert detour["episode"].total == pytest.approx(straight["episode"].total)
+
+
+async def test_what_undone_turns_were_given_is_taken_back() -> None:
+    environment = Retrying(Ladder(), pivot=lambda rewards: 0)
+    await environment.reset(RUNGS, seed=0)
+    rungs = (1, 2, 9)
+    given = [(await environment.step(call("climb", rung=rung))).reward.value for rung in rungs]
+    assert given == pytest.approx([0.1, 0.1, -0.2])

@@ -10,7 +10,7 @@ pytest.importorskip("trl")
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from trl.rewards import get_soft_overlong_punishment
+from trl.rewards.other_rewards import get_soft_overlong_punishment
 from trl.trainer.grpo_config import GRPOConfig
 
 from agentgym.errors import UsageError
@@ -93,7 +93,7 @@ def test_what_the_feedback_says_is_learned_without_reward(tmp_path: Path) -> Non
         logits = policy(both, attention_mask=mask).logits[:, -2]
         loss = torch.nn.functional.cross_entropy(logits, both[:, -1])
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     before = chance(policy, START, RIGHT)
     assert 0.3 < before < 0.7

@@ -1,6 +1,7 @@
 """Which tasks are played, how long, and with what help."""
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -34,7 +35,7 @@ class Weighs(Recipe):
     def __init__(self, **weights: float) -> None:
         self.of = weights
 
-    def weights(self, task_ids: list[str]) -> list[float]:
+    def weights(self, task_ids: Sequence[str]) -> list[float]:
         return [self.of[task_id] for task_id in task_ids]
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ import torch
 from agentgym.errors import UnknownNameError, UsageError
 from agentgym.training.credit.base import Advantages, Episode
 from agentgym.training.recipes.base import Batch, Recipe
-from tests.training.corridor import Corridor, Script, Spy, graded, make_trainer, model
+from tests.training.corridor import Corridor, Script, Spy, graded, make_trainer, model, own
 
 torch.set_num_threads(1)
 
@@ -27,11 +28,6 @@ def shorter(*, completion_ids: list[list[int]], **rest: Any) -> list[float]:
 
 def unless_short(*, episode: list[Episode], **rest: Any) -> list[float | None]:
     return [None if len(one.steps) == 1 else one.total for one in episode]
-
-
-def own(trainer: Any) -> list[float]:
-    """Return the advantages that TRL itself had worked out for the newest batch."""
-    return list(trainer._logs["advantages"])
 
 
 @pytest.mark.parametrize("scale", ["group", "none"])
@@ -171,7 +167,7 @@ def test_a_sparse_reward_is_learned(tmp_path: Path, estimator: str) -> None:
 
 def arrivals(corridor: Corridor, trainer: Any) -> float:
     episodes = corridor(["a"] * 64, trainer)["episode"]
-    return sum(episode.total for episode in episodes) / len(episodes)
+    return fmean(episode.total for episode in episodes)
 
 
 def test_what_credit_looks_like_is_logged(tmp_path: Path) -> None:

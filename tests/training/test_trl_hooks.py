@@ -11,7 +11,8 @@ import pytest
 pytest.importorskip("trl")
 
 from transformers import set_seed
-from trl import GRPOConfig, GRPOTrainer
+from trl.trainer.grpo_config import GRPOConfig
+from trl.trainer.grpo_trainer import GRPOTrainer
 
 from agentgym.training.spec import TrlSpec
 from tests.training.buttons import (
@@ -29,7 +30,8 @@ def config(folder: Path, **changes: Any) -> GRPOConfig:
         "per_device_train_batch_size": 24,
         "num_generations": 8,
         "max_completion_length": 32,
-        "learning_rate": 1e-2,
+        "learning_rate": 3e-3,
+        "lr_scheduler_type": "constant",
         "logging_steps": 1,
         "report_to": [],
         "use_cpu": True,
@@ -58,11 +60,11 @@ def test_the_reward_rises_through_rollout_func(tmp_path: Path) -> None:
         format="brackets",
         told=False,
         max_tokens=2,
-        components=("grade", "looked"),
+        components=("grade", "pressed"),
     )
     trainer = GRPOTrainer(
         model=button_model(tokenizer),
-        args=config(tmp_path, max_steps=40, reward_weights=spec.reward_weights),
+        args=config(tmp_path, max_steps=50, reward_weights=spec.reward_weights),
         processing_class=tokenizer,
         train_dataset=spec.train_dataset,
         rollout_func=spec.rollout_func,
@@ -71,19 +73,20 @@ def test_the_reward_rises_through_rollout_func(tmp_path: Path) -> None:
     trainer.train()
     spec.close()
     found = rewards(trainer)
-    assert mean(found[:5]) < 0.4
-    assert mean(found[-5:]) > 0.9
-    last = trainer.state.log_history[-2]
-    assert last["rewards/grade/mean"] > 0.7
+    assert mean(found[:5]) < 0.3
+    assert mean(found[-5:]) > 0.6
+    for entry in trainer.state.log_history[:-1]:
+        assert entry["rewards/grade/mean"] == pytest.approx(entry["reward"])
+        assert 0 <= entry["rewards/pressed/mean"] <= 2
 
 
 def test_the_reward_rises_through_environment_factory(tmp_path: Path) -> None:
     set_seed(0)
     tokenizer = button_tokenizer(CALLS)
-    spec = TrlSpec(BUTTONS, button_tasks(), told=False)
+    spec = TrlSpec(BUTTONS, button_tasks(presses=1), told=False)
     trainer = GRPOTrainer(
         model=button_model(tokenizer),
-        args=config(tmp_path, max_steps=40, max_completion_length=16),
+        args=config(tmp_path, max_steps=40, max_completion_length=10),
         processing_class=tokenizer,
         train_dataset=spec.train_dataset,
         environment_factory=spec.environment_factory,
@@ -91,5 +94,6 @@ def test_the_reward_rises_through_environment_factory(tmp_path: Path) -> None:
     trainer.train()
     spec.close()
     found = rewards(trainer)
-    assert mean(found[:5]) < 0.5
-    assert mean(found[-5:]) > 0.9
+    assert mean(found[:5]) < 0.4
+    assert mean(found[-5:]) > 0.7
+    assert "rewards/Buttons/mean" in trainer.state.log_history[0]

@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import warnings
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
@@ -77,11 +78,12 @@ def check_loggers(config: TrainConfig) -> None:
 
 
 def silence() -> None:
-    """Keep the libraries' progress bars and notes of experimental features off standard error."""
+    """Keep the libraries' progress bars and notes of what is to come off standard error."""
     import datasets
     from transformers.utils import logging
 
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
+    warnings.filterwarnings("ignore", category=FutureWarning, module="(transformers|trl)")
     logging.disable_progress_bar()
     datasets.disable_progress_bars()
 

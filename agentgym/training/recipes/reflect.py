@@ -67,8 +67,9 @@ class Retrying(Wrapper):
 
     Works around any environment with snapshots. The agent is told that it failed, with the
     grade's feedback where asked for, and what it saw at that moment; it reflects and goes on, in
-    the same conversation. The episode's grade is that of the last attempt; the grades of failed
-    ones are kept as components, and the turns that were not undone as a label.
+    the same conversation. The turn that is set back takes back what the undone turns were given,
+    so that failing earns nothing. The episode's grade is that of the last attempt; the grades of
+    failed ones are kept as components, and the turns that were not undone as a label.
 
     Source: Shi et al., "R3L: Reflect-then-Retry Reinforcement Learning with Language-Guided
     Exploration, Pivotal Credit, and Positive Amplification" (2026).
@@ -137,9 +138,12 @@ class Retrying(Wrapper):
         )
         # Answers to the failing turn's calls come first, as chat templates demand.
         messages = (*failed.observation.messages, Message(role="user", content=words))
+        undone = sum(reward.value for reward in self._rewards[turn:-1])
         del self._path[turn:], self._rewards[turn:], self._before[turn + 1 :]
         return Transition(
-            observation=Observation(messages=messages, tools=observation.tools), info=failed.info
+            observation=Observation(messages=messages, tools=observation.tools),
+            reward=Reward(value=-undone),
+            info=failed.info,
         )
 
     def _marked(self, grade: Reward) -> Reward:

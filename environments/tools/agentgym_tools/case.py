@@ -11,7 +11,7 @@ from agentgym_tools.replay import replay
 from agentgym_tools.script import Expect, Told
 from agentgym_tools.state import State, StateSnapshot
 from agentgym_tools.tasks import Lookup, ToolsPrivate
-from agentgym_tools.words import MOST_WORDS, Tokens, holds_all, holds_any, tokens
+from agentgym_tools.words import Tokens, holds_all, holds_any, taken_in
 
 
 class Made(NamedTuple):
@@ -72,16 +72,12 @@ class Case:
         self.made.append(Made(call, error, agreed))
         return useful
 
-    def hear(self, text: str) -> Tokens:
-        """Keep words of the agent's, and return their tokens.
-
-        A message of more than `MOST_WORDS` tokens tells the user nothing.
-        """
-        words = tokens(text)
+    def hear(self, text: str) -> None:
+        """Keep words of the agent's; what is too long to be taken in tells the user nothing."""
         self.said.append(text)
-        if len(words) <= MOST_WORDS:
+        words = taken_in(text)
+        if words is not None:
             self.told.update(told.name for told in self.private.script.told if _tells(words, told))
-        return words
 
     # What it has come to.
 

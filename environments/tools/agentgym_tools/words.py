@@ -3,11 +3,15 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 
 Tokens = tuple[str, ...]
 
 MOST_WORDS = 400
 """Tokens of one message that a person takes in; a longer one tells them nothing."""
+
+_LONGEST_KEPT = 1000
+"""Characters of a text whose tokens are kept, as phrases and most messages come up again."""
 
 _MONTHS = (
     *("january", "february", "march", "april", "may", "june", "july", "august"),
@@ -26,6 +30,7 @@ _YEAR = r"(?:,?\s+(?P<year{}>\d{{4}})\b)?"
 _HALF = r"\s*(?P<half{}>[ap])\.?m\b\.?"
 _PATTERNS = {
     "iso": r"\b\d{4}-\d{2}-\d{2}(?!\d)(?:T(?=\d))?",
+    "dotted": r"(?<![\d.])(?P<day3>\d{1,2})\.(?P<month3>\d{1,2})\.(?P<year3>\d{4})(?!\d)",
     "dmy": rf"\b(?P<day1>\d{{1,2}}){_TH}\s+(?:of\s+)?(?P<month1>{_MONTH})\b\.?{_YEAR.format(1)}",
     "mdy": rf"\b(?P<month2>{_MONTH})\b\.?\s+(?P<day2>\d{{1,2}})(?![\d:]){_TH}{_YEAR.format(2)}",
     "clock": rf"(?<!\d)(?P<hour>\d{{1,2}}):(?P<minute>\d{{2}})(?::\d{{2}})?(?:{_HALF.format(1)})?",
@@ -36,7 +41,6 @@ _PATTERNS = {
 _TOKEN = re.compile("|".join(f"(?P<{k}>{v})" for k, v in _PATTERNS.items()), re.IGNORECASE)
 
 
-@lru_cache(maxsize=4096)
 def tokens(text: str) -> Tokens:
     """Split a text into comparable tokens.
 
@@ -44,7 +48,25 @@ def tokens(text: str) -> Tokens:
     "2026-03-05", "5 March" and "Mar. 5th", "2:30 pm" and "14:30". A number is never found inside
     of another.
     """
-    return tuple(_form(match) for match in _TOKEN.finditer(text.replace("’", "'")))
+    return _kept_tokens(text) if len(text) <= _LONGEST_KEPT else tuple(_split(text))
+
+
+def taken_in(message: str) -> Tokens | None:
+    """Return a message's tokens; None where there are more than `MOST_WORDS`."""
+    if len(message) <= _LONGEST_KEPT:
+        found = tokens(message)
+    else:  # no further than needed, however long it is
+        found = tuple(islice(_split(message), MOST_WORDS + 1))
+    return found if len(found) <= MOST_WORDS else None
+
+
+@lru_cache(maxsize=4096)
+def _kept_tokens(text: str) -> Tokens:
+    return tuple(_split(text))
+
+
+def _split(text: str) -> Iterator[str]:
+    return (_form(match) for match in _TOKEN.finditer(text.replace("’", "'")))
 
 
 def _form(match: re.Match[str]) -> str:
@@ -52,6 +74,8 @@ def _form(match: re.Match[str]) -> str:
     match kind:
         case "iso":
             return f"@{match['iso'][:10]}"
+        case "dotted":
+            return f"@{match['year3']}-{int(match['month3']):02}-{int(match['day3']):02}"
         case "dmy":
             return _date(match["year1"], match["month1"], match["day1"])
         case "mdy":
@@ -82,8 +106,9 @@ def _time(hour: str, minute: str, half: str | None) -> str:
 def _number(text: str) -> str:
     digits = text.replace(",", "")
     whole, _, part = digits.partition(".")
-    part = part.rstrip("0")
-    return f"{int(whole)}.{part}" if part else str(int(whole))
+    # By text, as Python makes no integer of more than some thousand digits.
+    whole, part = whole.lstrip("0") or "0", part.rstrip("0")
+    return f"{whole}.{part}" if part else whole
 
 
 def holds(text: Tokens, phrase: str) -> bool:

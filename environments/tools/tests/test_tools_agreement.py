@@ -2,7 +2,8 @@
 
 import pytest
 
-from agentgym_tools.users.agreement import Verdict, proposes, verdict
+from agentgym_tools.users.agreement import Verdict, verdict
+from agentgym_tools.users.listening import proposes
 
 YES, NO, OPEN = Verdict.YES, Verdict.NO, Verdict.OPEN
 

@@ -234,6 +234,29 @@ async def test_patience_ends() -> None:
     assert grade(talk.case, "gave_up").components["ended"] == 0
 
 
+async def test_asking_the_same_again_leads_nowhere() -> None:
+    talk = Talk(private())
+    ends = [(await talk.say("What is your name?")).end for _ in range(3)]
+    assert ends == ["", "", "gave_up"]
+
+
+def blocks(name: str) -> Deed:
+    call = Call(name="block_card", arguments={}, requestor="user")
+    return Deed(name=name, asked=(name,), call=call, says=("{result}",))
+
+
+async def test_changes_that_the_solution_has_not_lead_nowhere() -> None:
+    talk = Talk(private(deeds=(blocks("block"), blocks("freeze"))))
+    assert "card blocked" in (await talk.say("Please block it.")).text
+    assert (await talk.say("Please freeze it.")).end == "gave_up"
+
+
+async def test_many_changes_at_once_are_not_made() -> None:
+    talk = Talk(private(deeds=(blocks("block"), blocks("freeze"), blocks("lock"))))
+    assert "first?" in (await talk.say("Please block, freeze and lock it.")).text
+    assert not talk.case.desk.state.changes()
+
+
 async def test_wordings_are_drawn_by_the_seed() -> None:
     words = tuple(f"wording {number}" for number in range(50))
     first = [(await Talk(private(opening=words), str(n)).user.begin()).text for n in range(20)]

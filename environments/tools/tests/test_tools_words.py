@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgym_tools.words import holds, holds_all, holds_any, tokens
+from agentgym_tools.words import MOST_WORDS, holds, holds_all, holds_any, taken_in, tokens
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,15 @@ from agentgym_tools.words import holds, holds_all, holds_any, tokens
         ("1250", "1,250", "1,250.00", "$1250.0", "€1,250"),
         ("25", "25.0", "25.00", "$25."),
         ("two", "2", "Two", "2.0"),
-        ("2026-03-05", "5 March", "March 5", "5th of March", "Mar. 5th, 2026", "05 mar 2026"),
+        (
+            "2026-03-05",
+            "5 March",
+            "March 5",
+            "5th of March",
+            "Mar. 5th, 2026",
+            "05 mar 2026",
+            "5.3.2026",
+        ),
         ("2:30 pm", "14:30", "2:30pm", "2:30 p.m."),
         ("9 am", "9:00", "9am", "09:00", "9 a.m."),
         ("12 am", "0:00", "12:00 am"),
@@ -60,6 +68,18 @@ def test_amounts_match_in_every_usual_form(whole: int, cents: int) -> None:
     said = tokens(f"That makes ${whole:,}.{cents:02} in all")
     assert holds(said, amount)
     assert not holds(said, f"{whole + 1}.{cents:02}")
+
+
+def test_a_number_may_have_more_digits_than_python_converts() -> None:
+    digits = "7" * 5000
+    assert holds(tokens(f"It is 000{digits}.50."), f"{digits}.5")
+
+
+@pytest.mark.parametrize("word", ["no", "a-very-long-one" * 100])
+def test_a_message_is_taken_in_up_to_a_number_of_words(word: str) -> None:
+    message = " ".join([word] * MOST_WORDS)
+    assert taken_in(message) == tokens(message)
+    assert taken_in(f"{message} more") is None
 
 
 @given(st.dates(min_value=date(1900, 1, 1)))

@@ -9,7 +9,6 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
-from agentgym_tools.users.scripted import PROPOSES
 from agentgym_tools.words import Tokens, holds_any, tokens
 
 
@@ -21,12 +20,6 @@ class Verdict(StrEnum):
     OPEN = "open"
 
 
-_ASKS = (
-    *PROPOSES,
-    *("may we", "shall we", "should we", "are you sure", "alright with you", "all right with you"),
-    *("do you want to", "would you like to", "is that okay", "are you okay with", "ok to"),
-    *("okay to", "happy for me to", "say yes", "reply yes", "approve", "agree"),
-)
 _PLAIN = (
     *("yes", "yeah", "yep", "yup", "aye", "sure", "of course", "absolutely", "definitely"),
     *("certainly", "correct", "that's right", "that is right", "ok", "okay", "alright"),
@@ -63,17 +56,12 @@ class _Clause(NamedTuple):
     question: bool
 
 
-def proposes(text: str) -> bool:
-    """Whether an agent's words ask for agreement."""
-    return holds_any(tokens(text), _ASKS)
-
-
 def verdict(text: str, *, asked: bool) -> Verdict:
     """Return what a person's words say to a proposal.
 
     Args:
         text: Their words.
-        asked: Whether they were asked for agreement; see `proposes`.
+        asked: Whether they were asked for agreement; see `listening.proposes`.
     """
     found = Verdict.OPEN
     for clause in _clauses(text):

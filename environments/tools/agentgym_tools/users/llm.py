@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from agentgym.errors import ToolError
 from agentgym.types import Frozen, Json, ToolCall
 from agentgym_tools.case import Case
-from agentgym_tools.users.agreement import Verdict, proposes, verdict
+from agentgym_tools.users.agreement import Verdict, verdict
 from agentgym_tools.users.base import Reply, User
+from agentgym_tools.users.listening import proposes
 from agentgym_tools.users.prompt import GREETING
 from agentgym_tools.users.voice import ACTS, TOKENS, Act, Voice, acts_text
 

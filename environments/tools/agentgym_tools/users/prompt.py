@@ -14,7 +14,8 @@ GIVE_UP = "###GIVE-UP###"
 GREETING = "Hello! How can I help you today?"
 """What the person is greeted with; they speak first, and chat templates want somebody before."""
 
-_MARK = re.compile(r"#{3,}\s*(STOP|GIVE[\s_-]?UP)\b\s*#*", re.IGNORECASE)
+# From the start of a run of hashes only: a search from each of them would take its square in time.
+_MARK = re.compile(r"(?<!#)#{3,}\s*(STOP|GIVE[\s_-]?UP)\b\s*#*", re.IGNORECASE)
 
 _RULES = """\
 You play a person who talks to a service agent in a chat. Who you are and what you want stands \

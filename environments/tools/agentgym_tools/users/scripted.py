@@ -2,8 +2,9 @@
 
 They tell what they are asked for, do with their own devices what they are asked to do, agree to
 a proposal that names what they want, object to one that does not, and leave when what they came
-for has happened, or when nothing happens any more. Which wording they use is drawn by the
-episode's seed.
+for has happened, or when nothing leads on any more: to say something once more does not, nor
+does a change at their devices that the right solution has not. Which wording they use is drawn by
+the episode's seed.
 """
 
 from collections import Counter
@@ -17,16 +18,10 @@ from agentgym.types import Frozen, Json
 from agentgym_tools.case import Case
 from agentgym_tools.domain import Call
 from agentgym_tools.script import Deed, Wish, Wordings
+from agentgym_tools.toolkit import Effect
 from agentgym_tools.users.base import Reply, User
-from agentgym_tools.words import MOST_WORDS, Tokens, holds_all, holds_any, tokens
-
-PROPOSES = (
-    *("confirm", "proceed", "go ahead", "yes or no", "yes/no", "yes no", "do you agree"),
-    *("shall i", "should i", "may i", "can i go", "would you like me to", "do you want me to"),
-    *("is that correct", "is this correct", "is that right", "is this right", "do you approve"),
-    *("ok with you", "okay with you", "is that ok", "is that okay", "does that work", "your ok"),
-)
-"""Phrases by which an agent asks for the user's agreement."""
+from agentgym_tools.users.listening import orders, proposes, requests
+from agentgym_tools.words import Tokens, holds_all, holds_any, taken_in, tokens
 
 AGREED = ("Yes, please go ahead.", "Yes, please do that.", "Yes, that is right, go ahead.")
 UNCLEAR = (
@@ -36,6 +31,20 @@ UNCLEAR = (
 TOO_LONG = (
     "That is more than I can take in at once. Could you put it briefly?",
     "Sorry, that was far too long for me. What is it, in short?",
+)
+MOST_UNSURE = 3
+"""Questions without an answer that do not cost a user's patience."""
+
+MOST_CHANGES = 2
+"""Changes at their devices that a user makes at one asking."""
+
+ONE_BY_ONE = (
+    "That is too much at once. What should I do first?",
+    "One thing after the other, please. Which of these first?",
+)
+UNSURE = (
+    "I can't tell just like that. What should I do?",
+    "I would not know. Tell me what to do.",
 )
 LISTENS = ("I see. What else is there?", "Understood. And the rest?", "All right. Please go on.")
 WAITING = (
@@ -58,6 +67,7 @@ class _Memory(Frozen):
         agreed: Whether they agreed to a proposal for it.
         insisted: How often they insisted on it.
         known: Names of the facts and deeds that were asked for, as often as they were.
+        answers: What their own devices have answered, each once.
         told: How many of the things to be told had been told at the last turn.
         details: How many of the further sentences they have said.
         idle: Turns without progress so far, one after the other.
@@ -70,6 +80,7 @@ class _Memory(Frozen):
     agreed: bool = False
     insisted: int = 0
     known: dict[str, int] = Field(default_factory=dict)
+    answers: tuple[str, ...] = ()
     told: int = 0
     details: int = 0
     idle: int = 0
@@ -98,18 +109,22 @@ class ScriptedUser(User):
 
     async def answer(self, text: str) -> Reply:
         """Answer by the script."""
-        words = tokens(text)
-        if len(words) > MOST_WORDS:
+        words = taken_in(text)
+        if words is None:
             return self._idle(self._pick(TOO_LONG))
-        parts = [*self._done(words), *self._asked(words)]
-        news = bool(parts) or len(self._case.told) > self._memory.told
+        done, led_on = self._done(words, orders(text))
+        said, new = self._asked(requests(text))
+        parts = [*done, *said]
+        news = led_on or new or len(self._case.told) > self._memory.told
         self._note(told=len(self._case.told))
         last = self._moved_on()
         if last is not None:
             parts.append(last.text)
             reply = Reply(text=" ".join(parts), end=last.end)
         else:
-            reply = self._about_the_wish(words, parts, news=news)
+            # Who is just asked who they are is not asked for a yes.
+            proposed = proposes(text) and not new and not self._memory.agreed
+            reply = self._about_the_wish(words, parts, news=news, proposed=proposed)
         self._note(before=text)
         self.agreed = self._memory.agreed
         return reply
@@ -130,14 +145,37 @@ class ScriptedUser(User):
 
     # Doing and telling.
 
-    def _done(self, words: Tokens) -> list[str]:
-        return [self._do(deed) for deed in self._script.deeds if holds_any(words, deed.asked)]
+    def _done(self, words: Tokens, ordered: Tokens) -> tuple[list[str], bool]:
+        """Do what is asked for; the second value is whether it leads on.
 
-    def _do(self, deed: Deed) -> str:
-        first = deed.first is not None and not self._known[deed.name]
+        Args:
+            words: The agent's words: what is named in them can be looked at.
+            ordered: Those of them that are no mere questions: only they change anything.
+        """
+        named = [deed for deed in self._script.deeds if holds_any(words, deed.asked)]
+        asked = [
+            deed for deed in named if not self._changes(deed.call) or holds_any(ordered, deed.asked)
+        ]
+        if named and not asked:
+            self._known[UNSURE[0]] += 1
+            return [self._pick(UNSURE)], self._known[UNSURE[0]] <= MOST_UNSURE
+        if sum(self._changes(deed.call) for deed in asked) > MOST_CHANGES:
+            return [self._pick(ONE_BY_ONE)], False
+        done = [self._do(deed) for deed in asked]
+        return [said for said, _ in done], any(led_on for _, led_on in done)
+
+    def _do(self, deed: Deed) -> tuple[str, bool]:
+        mistake = deed.first if not self._known[deed.name] else None
         self._known[deed.name] += 1
-        call, says = (deed.first, deed.first_says) if first else (deed.call, deed.says)
-        return self._pick(says).replace("{result}", self._result(call or deed.call))
+        says = deed.first_says if mistake else deed.says
+        result = self._result(mistake or deed.call)
+        useful = not self._changes(deed.call) or deed.call in self._case.private.gold
+        led_on = bool(mistake) or (useful and result not in self._memory.answers)
+        self._note(answers=tuple(dict.fromkeys((*self._memory.answers, result))))
+        return self._pick(says).replace("{result}", result), led_on
+
+    def _changes(self, call: Call) -> bool:
+        return self._case.desk.side("user").declared()[call.name].effect is Effect.WRITE
 
     def _result(self, call: Call) -> str:
         try:
@@ -145,12 +183,13 @@ class ScriptedUser(User):
         except ToolError as error:
             return str(error)
 
-    def _asked(self, words: Tokens) -> list[str]:
-        asked = [fact for fact in self._script.facts if holds_any(words, fact.asked)]
+    def _asked(self, requested: Tokens) -> tuple[list[str], bool]:
+        """Tell what is asked for; the second value is whether any of it is new."""
+        asked = [fact for fact in self._script.facts if holds_any(requested, fact.asked)]
         new = [fact for fact in asked if not self._known[fact.name]]
         for fact in asked:
             self._known[fact.name] += 1
-        return [self._pick(fact.says) for fact in new or asked]
+        return [self._pick(fact.says) for fact in new or asked], bool(new)
 
     # Wanting.
 
@@ -192,9 +231,10 @@ class ScriptedUser(User):
         self._note(wish=following)
         return Reply(text=self._pick(self._wish.says))
 
-    def _about_the_wish(self, words: Tokens, parts: list[str], *, news: bool) -> Reply:
+    def _about_the_wish(
+        self, words: Tokens, parts: list[str], *, news: bool, proposed: bool
+    ) -> Reply:
         wish = self._wish
-        proposed = holds_any(words, PROPOSES) and not self._memory.agreed
         objection = self._objection(wish, words) if proposed else None
         if objection is not None:
             return self._reply([*parts, objection], news=news)
