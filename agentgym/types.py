@@ -18,8 +18,9 @@ Json: TypeAlias = Any
 """A JSON value: None, bool, int, float, str, list or dict of JSON values."""
 
 
-MAX_DEPTH = 100
-"""Levels of nesting in a tool call's arguments; JSON writers give up not far beyond."""
+MAX_DEPTH, MAX_DIGITS = 100, 300
+"""Levels of nesting in a tool call's arguments, beyond which JSON writers give up before long, and
+digits of an integer, beyond which there is no float of that size."""
 
 
 def clean_text(value: Json) -> Json:
@@ -32,8 +33,8 @@ def clean_text(value: Json) -> Json:
 def clean_json(value: Json, depth: int = 0) -> Json:
     """Make a model's JSON value one that every store and socket carries unchanged.
 
-    Lone surrogates are replaced; non-finite numbers and what is nested deeper than
-    `MAX_DEPTH` levels become text.
+    Lone surrogates are replaced; non-finite numbers, integers of more than `MAX_DIGITS` digits
+    and what is nested deeper than `MAX_DEPTH` levels become text.
     """
     if isinstance(value, dict | list) and depth >= MAX_DEPTH:
         return f"({type(value).__name__} nested deeper than {MAX_DEPTH} levels)"
@@ -43,6 +44,8 @@ def clean_json(value: Json, depth: int = 0) -> Json:
         return [clean_json(part, depth + 1) for part in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
+    if isinstance(value, int) and abs(value) >= 10**MAX_DIGITS:
+        return f"(integer of more than {MAX_DIGITS} digits)"
     return clean_text(value)
 
 

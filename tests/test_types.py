@@ -93,6 +93,16 @@ def test_lone_surrogates_are_replaced(text: str, cleaned: str) -> None:
     assert Action(text=text).text == cleaned
 
 
+def test_numbers_that_cannot_be_carried_become_text() -> None:
+    given = {"large": 10**299, "larger": -(10**300), "written": [math.inf], "yes": True}
+    assert ToolCall(name="f", arguments=given).arguments == {
+        "large": 10**299,
+        "larger": "(integer of more than 300 digits)",
+        "written": ["inf"],
+        "yes": True,
+    }
+
+
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_rewards_are_finite(value: float) -> None:
     with pytest.raises(ValidationError, match="must be finite"):

@@ -1,5 +1,8 @@
 """The token-exact agent: plays by a sampler and keeps every token it read and sampled."""
 
+from bisect import bisect_left
+from collections.abc import Sequence
+
 from agentgym.agents.base import Agent, Brief, Decision, Player
 from agentgym.agents.chat_tokens import ChatTokens
 from agentgym.agents.clients.base import Completion
@@ -103,10 +106,11 @@ class TokenPlayer(Player):
         found = [text.find(stop) for stop in self._format.stop if stop in text]
         if not found:
             return sampled, text
-        kept = next(
-            count
-            for count in range(1, len(sampled.ids) + 1)
-            if any(stop in self._chat.text(sampled.ids[:count]) for stop in self._format.stop)
-        )
+        counts = range(1, len(sampled.ids) + 1)
+        kept = counts[bisect_left(counts, True, key=lambda count: self._stops(sampled.ids[:count]))]
         logprobs = sampled.logprobs and sampled.logprobs[:kept]
         return Sampled(sampled.ids[:kept], logprobs), text[: min(found)]
+
+    def _stops(self, ids: Sequence[int]) -> bool:
+        text = self._chat.text(ids)
+        return any(stop in text for stop in self._format.stop)

@@ -35,7 +35,6 @@ def train(
 ) -> None:
     """Train a model on an environment. The same command again goes on where one was killed."""
     from agentgym.training.config import read_config
-    from agentgym.training.run import prepare
     from agentgym.training.run import train as carry_out
 
     named = {"output": output and str(output), "store": store}
@@ -44,12 +43,8 @@ def train(
     for one in seed or ():
         if one not in asked.seeds:
             raise UnknownNameError("seed", str(one), map(str, asked.seeds))
-    prepare(asked)
-    from agentgym.training.pipeline.trl import silence
-
-    silence()
     say = None if as_json else print_text
-    results = carry_out(asked, seeds=seed, say=say)
+    results = carry_out(asked, seeds=seed, say=say, quiet=True)
     if as_json:
         seeds = [result.model_dump(mode="json") for result in results]
         print_json({"name": asked.name, "output": str(asked.output), "seeds": seeds})

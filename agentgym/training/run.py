@@ -6,10 +6,11 @@ again goes on where a killed one was.
 
 import uuid
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentgym.errors import MissingExtraError
+from agentgym.errors import MissingExtraError, UsageError
 from agentgym.training.config import TrainConfig
 from agentgym.training.pipeline.folder import TrainingFolder
 from agentgym.training.pipeline.plans import Scene, open_scene
@@ -22,11 +23,16 @@ if TYPE_CHECKING:
 
 Say = Callable[[str], None]
 
+_LOGGERS = {"tensorboard": ("tensorboard", "tensorboardX"), "wandb": ("wandb",)}
 _NOT_COMPARED = {"output", "seeds", "store", "threads", "report_to"}
 
 
 def train(
-    config: TrainConfig, *, seeds: Sequence[int] | None = None, say: Say | None = None
+    config: TrainConfig,
+    *,
+    seeds: Sequence[int] | None = None,
+    say: Say | None = None,
+    quiet: bool = False,
 ) -> list[SeedResult]:
     """Carry out what is missing of a training.
 
@@ -34,18 +40,20 @@ def train(
         config: What to do.
         seeds: Only these of the configuration's seeds.
         say: Called with a line for every stage that was carried out.
+        quiet: Whether the libraries' progress bars and notes are kept off standard error.
 
     Returns:
         What came of each seed.
 
     Raises:
         MissingExtraError: The packages that train are not installed.
-        UsageError: A setting cannot be, the output folder is of another training, or another
-            process trains in it.
+        UsageError: A setting cannot be, a logger is not installed, the output folder is of
+            another training, or another process trains in it.
     """
     chosen = config.seeds if seeds is None else tuple(seeds)
-    prepare(config)
     scene = open_scene(config.environment)
+    _check_loggers(config)
+    _prepare(config, quiet=quiet)
     with TrajectoryStore.open(config.store) as store:
         for seed in chosen:
             folder = TrainingFolder(config.output / f"seed-{seed}", _compared(config))
@@ -202,23 +210,29 @@ class _Training:
         self._say(f"seed {self._seed}, {stage}: {told}")
 
 
-def prepare(config: TrainConfig) -> None:
-    """Find out whether training can work here, and set torch's threads.
-
-    Raises:
-        MissingExtraError: The packages that train are not installed.
-        UsageError: A logger that is asked for is not installed.
-    """
+def _prepare(config: TrainConfig, *, quiet: bool) -> None:
     try:
         import torch
         import trl  # noqa: F401 - is it there?
     except ImportError as error:
         raise MissingExtraError("Training", "train") from error
-    from agentgym.training.pipeline.trl import check_loggers
+    if quiet:
+        from agentgym.training.pipeline.trl import silence
 
-    check_loggers(config)
+        silence()
     if config.threads is not None:
         torch.set_num_threads(config.threads)
+
+
+def _check_loggers(config: TrainConfig) -> None:
+    for logger in config.report_to:
+        packages = _LOGGERS[logger]
+        if not any(find_spec(package) for package in packages):
+            raise UsageError(
+                f"report_to names {logger}, which is not installed.",
+                remedy=f"pip install {packages[0]}, or leave it out: metrics.jsonl is always "
+                "written.",
+            )
 
 
 def _compared(config: TrainConfig) -> dict[str, Json]:

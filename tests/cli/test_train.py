@@ -121,9 +121,6 @@ def test_a_training_is_killed_and_goes_on_as_if_it_had_not_been(trainer: Command
     assert again == done
     assert state(folder) == after
 
-    changed = trainer("train", "train.toml", "--set", "grpo.group=4", code=2)
-    assert "out/seed-0 holds a training of other settings: grpo.group." in changed.err
-
     # What was trained plays like any other model.
     played = trainer(
         "eval", "maze", "--model", "local:out/seed-0/grpo", "--tasks", "tiny", "--limit", "2",
@@ -140,7 +137,6 @@ def test_mistakes_are_one_line_each(trainer: Command) -> None:
         (("train.toml", "--set", "environment.name=mase"), "Did you mean 'maze'"),
         (("train.toml", "--set", "environment.test=train"), "are among those that are learned"),
         (("train.toml", "--set", "report_to=['wandb']"), "wandb, which is not installed"),
-        (("train.toml", "--set", "grpo.trl.bta=1"), "setting of [grpo.trl]"),
     ):
         done = trainer("train", *arguments, code=2)
         assert len(done.err.splitlines()) == 1, done.err

@@ -1,9 +1,12 @@
 """An environment that can go back: a ladder whose rungs are climbed in order."""
 
+import re
 from typing import Any
 
 from agentgym import EnvSpec, Reward, Task, TaskSet, ToolEnvironment, tool
+from agentgym.agents.chat_tokens import PLAIN_RESPONSE
 from agentgym.tasks import TaskSetInfo
+from agentgym.training.vocabulary import make_tokenizer
 from agentgym.types import Json
 
 
@@ -49,7 +52,17 @@ LADDER = EnvSpec(
 )
 
 
-def ladders() -> TaskSet:
-    """Return the one task there is."""
+def ladder_tokenizer() -> Any:
+    """Return a tokenizer with one token for each call, and the words of the ladder."""
+    pattern = r"climb\[\d\]|\w+|[^\w\s]|\s"
+    met = "Climb.You are on rung 0123.This attempt failed.climb[1]climb[2]climb[3]"
+    tokenizer = make_tokenizer(sorted({*re.findall(pattern, met), *"0123"}), pattern=pattern)
+    tokenizer.response_template = PLAIN_RESPONSE
+    return tokenizer
+
+
+def ladders(count: int = 1) -> TaskSet:
+    """Return tasks that are all alike."""
     info = TaskSetInfo(name="ladders", environment=LADDER.name, licence="MIT")
-    return TaskSet(info, [RUNGS], "ladders")
+    tasks = [RUNGS.model_copy(update={"id": f"ladder-{number}"}) for number in range(count)]
+    return TaskSet(info, tasks, "ladders")

@@ -7,12 +7,14 @@ import pytest
 
 pytest.importorskip("trl")
 
+import torch
 from trl.trainer.grpo_config import GRPOConfig
 
 from agentgym.env import Environment
 from agentgym.errors import CapabilityError
 from agentgym.training.credit.critic import TurnCritic
 from agentgym.training.recipes.curriculum import Horizon
+from agentgym.training.recipes.detours import kept_turns
 from agentgym.training.recipes.distill import SelfDistillation
 from agentgym.training.recipes.guidance import Guidance
 from agentgym.training.recipes.reflect import Reflect, Retrying
@@ -28,14 +30,16 @@ from tests.training.buttons import (
     button_tokenizer,
 )
 from tests.training.corridor import Spy
+from tests.training.ladder import LADDER, ladder_tokenizer, ladders
 
 
 def trainer_of(
-    folder: Path, wrap: Any, recipes: Any, steps: int = 1, **options: Any
+    folder: Path, wrap: Any, recipes: Any, steps: int = 1, ladder: bool = False, **options: Any
 ) -> TurnLevelGRPOTrainer:
-    tokenizer = button_tokenizer()
+    tokenizer = ladder_tokenizer() if ladder else button_tokenizer()
+    env, tasks = (LADDER, ladders(3)) if ladder else (BUTTONS, button_tasks())
     spec = TrlSpec(
-        BUTTONS, button_tasks(), format="brackets", told=False, max_tokens=2, wrap=wrap, backoff=0.0
+        env, tasks, format="brackets", told=False, max_tokens=2, wrap=wrap, backoff=0.0, split=None
     )
     return TurnLevelGRPOTrainer(
         model=button_model(tokenizer),
@@ -43,7 +47,7 @@ def trainer_of(
             output_dir=str(folder),
             per_device_train_batch_size=24,
             num_generations=8,
-            max_completion_length=32,
+            max_completion_length=96,
             max_steps=steps,
             learning_rate=1e-2,
             logging_steps=1,
@@ -62,16 +66,20 @@ def trainer_of(
     )
 
 
-def rewards(trainer: TurnLevelGRPOTrainer) -> list[float]:
-    return [entry["reward"] for entry in trainer.state.log_history if "reward" in entry]
-
-
-def test_replay_and_selection_learn_where_episodes_alone_hardly_do(tmp_path: Path) -> None:
-    trainer = trainer_of(tmp_path, None, [Replay(), Selection()], steps=35)
-    trainer.train()
-    found = rewards(trainer)
-    assert sum(found[:5]) / 5 < 0.25
-    assert sum(found[-5:]) / 5 > 0.33
+def test_episodes_are_set_back_and_trained_on(tmp_path: Path) -> None:
+    spy = Spy()
+    trainer_of(tmp_path, Retrying, [Reflect(), Replay(), spy], steps=4, ladder=True).train()
+    undone = 0
+    for batch in spy.batches:
+        for row, turns, advantages in zip(
+            batch.inputs, batch.turns, batch.tensors["advantages"], strict=True
+        ):
+            kept = kept_turns(row)
+            if kept is not None:
+                gone = [turn not in (-1, *kept) for turn in turns.tolist()]
+                assert (advantages[torch.tensor(gone)] <= 0).all()
+                undone += any(gone)
+    assert undone > 10
 
 
 def test_all_recipes_go_together(tmp_path: Path) -> None:

@@ -24,9 +24,8 @@ from agentgym.training.recipes.detours import KEPT, cut, kept_turns, undone_left
 from agentgym.training.recipes.reflect import Reflect, Retrying, by_component, failing_turn
 from agentgym.training.recipes.replay import Replay
 from agentgym.training.rollouts import TrainingPlan
-from agentgym.training.vocabulary import make_tokenizer
 from tests.training.corridor import WORDS, Spy, make_trainer, own, rows
-from tests.training.ladder import LADDER, RUNGS, Ladder, ladders
+from tests.training.ladder import LADDER, RUNGS, Ladder, ladder_tokenizer, ladders
 
 torch.set_num_threads(1)
 
@@ -125,6 +124,12 @@ def test_a_row_set_back_to_its_first_turn() -> None:
     assert cut(whole, undone_left_out(whole))["completion_ids"] == [103, 104, 105]
 
 
+def test_a_row_that_ended_right_after_a_setback_has_nothing_left() -> None:
+    whole = row([0, -1, 1, -1], "")
+    assert kept_turns(whole) == []
+    assert undone_left_out(whole) == []
+
+
 def test_a_row_without_setback_stays_as_it_is() -> None:
     whole = row([0, -1, 1, -1], None)
     assert cut(whole, undone_left_out(whole)) == whole
@@ -167,30 +172,9 @@ def test_undone_turns_are_not_reinforced_and_replay_leaves_them_out(tmp_path: Pa
     assert second.tensors["advantages"][3, 0] == pytest.approx(own(trainer)[3])
 
 
-def climbing_words() -> Any:
-    """Return a tokenizer of the ladder's words and those of a setback."""
-    words = [
-        "You",
-        "are",
-        "on",
-        "rung",
-        "0",
-        "1",
-        "2",
-        "3",
-        ".",
-        "Climb",
-        "This",
-        "attempt",
-        "failed",
-    ]
-    calls = tuple(f"climb[{rung}]" for rung in range(4))
-    return make_tokenizer((*calls, *words, " "), pattern=r"climb\[\d\]|\w+|[^\w\s]|\s")
-
-
 async def played(rungs: Sequence[int]) -> dict[str, Any]:
     """Return the row of an episode whose turns are sampled as given."""
-    words = climbing_words()
+    words = ladder_tokenizer()
     turns = iter(rungs)
 
     async def sampler(request: SampleRequest) -> Sampled:

@@ -4,7 +4,6 @@ import inspect
 import os
 import warnings
 from collections.abc import Mapping
-from importlib.util import find_spec
 from typing import Any
 
 from transformers import PrinterCallback, TrainerCallback
@@ -13,8 +12,6 @@ from agentgym.errors import UnknownNameError, UsageError
 from agentgym.training.config import TrainConfig
 from agentgym.training.pipeline.folder import TrainingFolder
 from agentgym.types import Json
-
-_PACKAGES = {"tensorboard": ("tensorboard", "tensorboardX"), "wandb": ("wandb",)}
 
 
 def settings_for(
@@ -60,21 +57,6 @@ def settings_for(
         return kind(**{**common, **chosen, **further})
     except (TypeError, ValueError) as error:
         raise UsageError(f"TRL refuses the settings of {section}: {error}") from error
-
-
-def check_loggers(config: TrainConfig) -> None:
-    """Find out whether the loggers that are asked for are installed.
-
-    Raises:
-        UsageError: One is not.
-    """
-    for logger in config.report_to:
-        if not any(find_spec(package) for package in _PACKAGES[logger]):
-            raise UsageError(
-                f"report_to names {logger}, which is not installed.",
-                remedy=f"pip install {_PACKAGES[logger][0]}, or leave it out: metrics.jsonl is "
-                "always written.",
-            )
 
 
 def silence() -> None:

@@ -22,10 +22,13 @@ BY_TOKEN = ("completion_ids", "turn_ids", "env_mask")
 
 
 def kept_turns(row: Mapping[str, Any]) -> list[int] | None:
-    """Return the turns of a row that were not undone; None where none was."""
+    """Return the turns of a row that were not undone; None where no turn was undone.
+
+    Empty where a limit ended the episode right after it was set back to its beginning.
+    """
     grade = row.get("grade")
     label = grade.labels.get(KEPT) if isinstance(grade, Reward) else None
-    return None if label is None else [int(number) for number in label.split(",")]
+    return None if label is None else [int(number) for number in label.split(",") if number]
 
 
 def undone_left_out(row: Mapping[str, Any]) -> list[int]:

@@ -103,7 +103,7 @@ class Replay(Recipe):
                     now = logprobs[number, : len(old)]
                     weight = (now - now.new_tensor(old)).exp().clamp(max=self._largest)
                     batch.tensors["advantages"][number, : len(old)] *= weight
-            elif result.success and not result.replayed and result.reward is not None:
+            elif result.success and result.reward is not None and kept_turns(row) != []:
                 found.append((result.task_id, self._memory(batch, number, logprobs[number])))
         for task_id, memory in trainer.gathered(found):
             self._memories[task_id].append(memory)

@@ -92,8 +92,10 @@ class _Alike:
             return isinstance(other, list | tuple) and self._lists(one, other, field)
         if isinstance(one, bool) or isinstance(other, bool):
             return one is other
+        if isinstance(one, int) and isinstance(other, int):
+            return one == other  # exactly, as ids are, and however large
         if isinstance(one, int | float) and isinstance(other, int | float):
-            return math.isclose(one, other, rel_tol=1e-9, abs_tol=TOLERANCE)
+            return _close(one, other)
         if isinstance(one, str):
             return bool(self._ids.get(one, one) == other)
         return bool(one == other)
@@ -116,6 +118,13 @@ class _Alike:
                 return False
             del left[place]
         return True
+
+
+def _close(one: float, other: float) -> bool:
+    try:
+        return math.isclose(one, other, rel_tol=1e-9, abs_tol=TOLERANCE)
+    except OverflowError:  # an integer beyond all floats
+        return False
 
 
 class _Comparison:

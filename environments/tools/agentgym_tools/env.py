@@ -147,13 +147,11 @@ class ToolsEnvironment(ToolEnvironment[ToolsPublic, ToolsPrivate]):
         self._lines, self._end = list(lines), end
 
     async def fingerprint(self) -> str:
-        """Hash the state, what was found out and told, and the person's memory."""
+        """Hash the state, what was done, said and told, and the person's memory."""
         case = self._active
         made = [[m.call.name, dict(m.call.arguments), m.error, m.agreed] for m in case.made]
-        state = case.desk.state.fingerprint()
-        return digest(
-            [self.task.id, state, made, sorted(case.told), self._person.save(), self._end]
-        )
+        talk = [case.said, sorted(case.told), self._person.save(), self._end]
+        return digest([self.task.id, case.desk.state.fingerprint(), made, talk])
 
     async def close(self) -> None:
         """Let the person go."""

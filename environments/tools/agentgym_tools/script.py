@@ -38,11 +38,26 @@ class Fact(Frozen):
         name: Unique in the script, such as "birth date".
         asked: Phrases of the agent's that ask for it, matched as whole tokens.
         says: What the user answers.
+        then: What they answer from the second time on; by default the same.
+        unless: Phrases beside which it is not asked for, such as those of a final refusal.
     """
 
     name: str
     asked: tuple[str, ...]
     says: Wordings
+    then: Wordings = ()
+    unless: tuple[str, ...] = ()
+
+
+NOTHING_ELSE = Fact(
+    name="nothing else",
+    asked=(
+        *("anything else", "something else", "before i hand you over", "before i hand over"),
+        *("before i transfer you", "before i connect you", "before i pass you on"),
+    ),
+    says=("No, nothing else. Please hand me over.",),
+)
+"""What a user whose matter is to be handed over answers to a last question."""
 
 
 class Told(Frozen):

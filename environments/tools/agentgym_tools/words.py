@@ -3,12 +3,11 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
 
 Tokens = tuple[str, ...]
 
-MOST_WORDS = 400
-"""Tokens of one message that a person takes in; a longer one tells them nothing."""
+MOST_WORDS, MOST_CHARACTERS = 400, 20_000
+"""Tokens and characters of one message that a person takes in; a longer one tells them nothing."""
 
 _LONGEST_KEPT = 1000
 """Characters of a text whose tokens are kept, as phrases and most messages come up again."""
@@ -52,11 +51,10 @@ def tokens(text: str) -> Tokens:
 
 
 def taken_in(message: str) -> Tokens | None:
-    """Return a message's tokens; None where there are more than `MOST_WORDS`."""
-    if len(message) <= _LONGEST_KEPT:
-        found = tokens(message)
-    else:  # no further than needed, however long it is
-        found = tuple(islice(_split(message), MOST_WORDS + 1))
+    """Return a message's tokens; None where it is too long to be taken in."""
+    if len(message) > MOST_CHARACTERS:
+        return None
+    found = tokens(message)
     return found if len(found) <= MOST_WORDS else None
 
 

@@ -58,6 +58,8 @@ def test_numbers_are_compared_with_tolerance() -> None:
     assert alike(25, 25.0)
     assert not alike(25, 25.01)
     assert not alike(True, 1)
+    assert not alike(9876543210, 9876543211)
+    assert not alike(10**400, 1.0)
 
 
 def test_bags_have_no_order_and_other_lists_do() -> None:

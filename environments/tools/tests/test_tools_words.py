@@ -75,11 +75,12 @@ def test_a_number_may_have_more_digits_than_python_converts() -> None:
     assert holds(tokens(f"It is 000{digits}.50."), f"{digits}.5")
 
 
-@pytest.mark.parametrize("word", ["no", "a-very-long-one" * 100])
+@pytest.mark.parametrize("word", ["no", "quintessentially"])
 def test_a_message_is_taken_in_up_to_a_number_of_words(word: str) -> None:
     message = " ".join([word] * MOST_WORDS)
     assert taken_in(message) == tokens(message)
     assert taken_in(f"{message} more") is None
+    assert taken_in("." * 100_000) is None
 
 
 @given(st.dates(min_value=date(1900, 1, 1)))

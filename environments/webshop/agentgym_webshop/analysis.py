@@ -22,7 +22,7 @@ TOKEN_LENGTH = 255
 """Characters of a word at most; Lucene cuts a longer one into several."""
 
 _ASCII = re.compile(
-    r"_*(?:[a-z]+(?:[.:'][a-z]+)*|[0-9]+(?:[.,;'][0-9]+)*|(?<=[a-z0-9])_+(?=[a-z0-9]))+_*",
+    r"(?<!_)_*(?:[a-z]+(?:[.:'][a-z]+)*|[0-9]+(?:[.,;'][0-9]+)*|(?<=[a-z0-9])_+(?=[a-z0-9]))+_*",
     re.IGNORECASE,
 )
 """UAX #29 for text of ASCII alone, three times as fast as the general pattern."""
@@ -31,8 +31,9 @@ _ASCII = re.compile(
 def _general_pattern() -> "regex.Pattern[str]":
     """Write UAX #29's rules out, with the tailorings of Lucene's standard tokenizer.
 
-    Ideographs and Hiragana are words of one character, south-east Asian scripts words of a whole
-    run, and pictographs words of their own.
+    A word takes all joiners before it, so none begins after one; to say so keeps long runs of
+    them linear. Ideographs and Hiragana are words of one character, south-east Asian scripts words
+    of a whole run, and pictographs words of their own.
     """
     tail = r"[\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}]*+"
     kinds = {
@@ -58,7 +59,9 @@ def _general_pattern() -> "regex.Pattern[str]":
         number=number,
         word=word,
     )
-    words = "{joiner}*{run}(?:{joiner}+{run})*{joiner}*".format(joiner=part["joiner"], run=run)
+    words = r"(?<!\p{{WB=ExtendNumLet}}){joiner}*{run}(?:{joiner}+{run})*{joiner}*".format(
+        joiner=part["joiner"], run=run
+    )
     others = "{south_east}+|{single}|\u200d?{picture}(?:(?<=\u200d){picture})*".format(**part)
     return regex.compile(f"{words}|{others}")
 

@@ -39,8 +39,8 @@ def build_catalogue(
 ) -> None:
     """Build a catalogue at `path`, unless another process has done so meanwhile.
 
-    The folder appears there whole, by renaming; one process builds and others wait. Search is
-    fastest where similar products are neighbours.
+    The folder appears there whole, by renaming; one process builds and others wait. What a killed
+    build left is removed. Search is fastest where similar products are neighbours.
 
     Args:
         path: The folder, which must not exist yet.
@@ -55,7 +55,10 @@ def build_catalogue(
     with FileLock(path.with_name(path.name + ".lock")):
         if path.exists():
             return
-        half_built = Path(tempfile.mkdtemp(prefix=path.name + ".building-", dir=path.parent))
+        prefix = path.name + ".building-"
+        for left in [other for other in path.parent.iterdir() if other.name.startswith(prefix)]:
+            shutil.rmtree(left, ignore_errors=True)  # nobody builds while the lock is ours
+        half_built = Path(tempfile.mkdtemp(prefix=prefix, dir=path.parent))
         try:
             _fill(half_built, products, facts, progress)
             half_built.rename(path)

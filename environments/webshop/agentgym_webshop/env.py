@@ -50,6 +50,9 @@ class WebShopEnvironment(ToolEnvironment[WebShopPublic, WebShopPrivate]):
     ) -> None:
         if type(history) is not int or not 0 <= history <= 100:
             raise UsageError(f"history is {history!r}.", remedy="Give a whole number, 0 to 100.")
+        for name, value in (("show_attributes", show_attributes), ("shaping", shaping)):
+            if type(value) is not bool:
+                raise UsageError(f"{name} is {value!r}.", remedy="Give true or false.")
         self._render = renderer(observation)
         self._mark = "\n\n---\n\n" if observation == "markdown" else " [SEP] "
         self._marks_viewed = observation == "text_rich"

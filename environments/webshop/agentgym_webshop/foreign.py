@@ -1,9 +1,11 @@
 """Task sets out of a folder with WebShop's original files."""
 
 import random
-import tempfile
+import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+from filelock import FileLock
 
 from agentgym.tasks import TaskSet, TaskSetInfo
 from agentgym.types import Task
@@ -38,9 +40,9 @@ def read_folder(folder: Path) -> TaskSet | None:
     if files is None:
         return None
     root = cache_folder() / f"upstream-{_VERSION}-{files.key}"
-    lines = root / "tasks.jsonl"
-    if not lines.exists():
-        _prepare(files, root, lines)
+    lines, catalogue = root / "tasks.jsonl", root / "catalogue"
+    if not (lines.exists() and catalogue.exists()):
+        _prepare(files, root, lines, catalogue)
     info = TaskSetInfo(
         name=f"webshop:{folder.resolve().name}",
         environment="webshop",
@@ -52,30 +54,44 @@ def read_folder(folder: Path) -> TaskSet | None:
         return TaskSet(info, [read(line) for line in file], str(folder.resolve()))
 
 
-def _prepare(files: UpstreamFiles, root: Path, lines: Path) -> None:
-    """Build the catalogue and write the tasks; what is there is taken as it is."""
+def _prepare(files: UpstreamFiles, root: Path, lines: Path, path: Path) -> None:
+    """Build the catalogue and write the tasks, in one process while others wait.
+
+    A catalogue that is there is taken as it is. What a killed process left is removed.
+    """
     root.mkdir(parents=True, exist_ok=True)
+    scratch = root / "scratch"
+    with FileLock(root / "lock"):
+        if lines.exists() and path.exists():
+            return
+        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir()
+        try:
+            _build(files, scratch, lines, path)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _build(files: UpstreamFiles, scratch: Path, lines: Path, path: Path) -> None:
     attributes = read_by_id(files.attributes)
     cleaned = clean_products(
         stream_products(files.products), attributes, random.Random(SEED), DEFAULT_TAGGER
     )
-    with tempfile.TemporaryDirectory(dir=root) as scratch:
-        spool = _Spool(Path(scratch) / "products")
-        limits = random.Random(SEED)
-        if files.instructions is not None:
-            instructions = read_by_id(files.instructions)
-            goals = list(human_goals(spool.keep(cleaned), instructions, limits))
-        else:
-            goals = list(synthetic_goals(spool.keep(cleaned), attributes, limits))
-        path = root / "catalogue"
-        label = f"{DEFAULT_TAGGER.name} {DEFAULT_TAGGER.version}"
-        build_catalogue(path, spool.neighbours(), facts={"tagger": label})
-        catalogue = Catalogue.open(path)
-        tasks = ordered_tasks(goals, path, catalogue.digest, len(catalogue))
-        written = Path(scratch) / "tasks"
-        with written.open("w", encoding="utf-8") as file:
-            file.writelines(task.model_dump_json() + "\n" for task in tasks)
-        written.replace(lines)
+    spool = _Spool(scratch / "products")
+    limits = random.Random(SEED)
+    if files.instructions is not None:
+        instructions = read_by_id(files.instructions)
+        goals = list(human_goals(spool.keep(cleaned), instructions, limits))
+    else:
+        goals = list(synthetic_goals(spool.keep(cleaned), attributes, limits))
+    label = f"{DEFAULT_TAGGER.name} {DEFAULT_TAGGER.version}"
+    build_catalogue(path, spool.neighbours(), facts={"tagger": label})
+    catalogue = Catalogue.open(path)
+    tasks = ordered_tasks(goals, path, catalogue.digest, len(catalogue))
+    written = scratch / "tasks"
+    with written.open("w", encoding="utf-8") as file:
+        file.writelines(task.model_dump_json() + "\n" for task in tasks)
+    written.replace(lines)
 
 
 class _Spool:

@@ -87,11 +87,11 @@ class Shop:
         if session.page != "search":
             remedy = f" Click {BACK.label!r} first." if session.page != "done" else ""
             raise ToolError(f"There is no search bar on this page.{remedy}")
-        if len(query) > LONGEST_QUERY:
-            raise ToolError(
-                f"The query has {len(query):,} characters; {LONGEST_QUERY:,} are the most."
-            )
         words = " ".join(query.lower().split())
+        if len(words) > LONGEST_QUERY:  # lower case may be longer, and is searched for again
+            raise ToolError(
+                f"The query has {len(words):,} characters; {LONGEST_QUERY:,} are the most."
+            )
         if not words:
             raise ToolError("The query is empty. Say what to look for.")
         hits = tuple(self.catalogue.search(words, HITS))

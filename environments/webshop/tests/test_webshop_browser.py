@@ -52,6 +52,12 @@ def address(visits: Visits) -> Iterator[str]:
         yield served
 
 
+def press(page: Page, target: Locator) -> None:
+    """Click and wait for the page that it leads to; a click alone does not."""
+    with page.expect_navigation():
+        target.click()
+
+
 class Customer:
     """Carries out a text agent's actions by labels and roles, as a person reads them."""
 
@@ -65,9 +71,9 @@ class Customer:
         assert isinstance(call.arguments, dict)
         if call.name == "search":
             self._page.get_by_label("What are you looking for?").fill(call.arguments["query"])
-            self._page.get_by_role("button", name="Search").click()
+            press(self._page, self._page.get_by_role("button", name="Search"))
             return
-        self._named(call.arguments["element"]).click()
+        press(self._page, self._named(call.arguments["element"]))
 
     def _named(self, name: str) -> Locator:
         shop, session = self._visit.shop, self._visit.session
@@ -176,18 +182,18 @@ def test_going_back_in_the_browser_goes_back_in_the_shop(
     visit = visits.open(make_task())
     page.goto(f"{address}{visit.path}")
     page.get_by_label("What are you looking for?").fill("dress 1")
-    page.get_by_role("button", name="Search").click()
-    page.get_by_role("link", name="B000000001").click()
+    press(page, page.get_by_role("button", name="Search"))
+    press(page, page.get_by_role("link", name="B000000001"))
     for name in ("red", "large"):
-        page.get_by_role("button", name=name, exact=True).click()
+        press(page, page.get_by_role("button", name=name, exact=True))
     assert visit.session.chosen == {"color": "red", "size": "large"}
     page.go_back()
     assert visit.session.chosen == {"color": "red"}
     pressed = page.get_by_role("button", pressed=True)
     assert pressed.all_inner_texts() == ["red"]
-    page.get_by_role("link", name="Reviews").click()
-    page.get_by_role("link", name="< Prev").click()
-    page.get_by_role("button", name="Buy Now").click()
+    press(page, page.get_by_role("link", name="Reviews"))
+    press(page, page.get_by_role("link", name="< Prev"))
+    press(page, page.get_by_role("button", name="Buy Now"))
     assert visit.session.chosen == {"color": "red"}
     page.go_back()
     assert page.url == f"{address}/done"

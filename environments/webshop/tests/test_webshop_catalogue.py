@@ -154,6 +154,30 @@ def test_a_build_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
     assert len(Catalogue.open(path)) == 1
 
 
+KILLED = """
+import os, sys
+from pathlib import Path
+from agentgym_webshop.building import build_catalogue
+from agentgym_webshop.generator.generation import products
+
+def broken():
+    yield from products(1000)
+    os.kill(os.getpid(), 9)
+
+build_catalogue(Path(sys.argv[1]), broken(), facts={})
+"""
+
+
+def test_what_a_killed_build_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "one"
+    assert subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False).returncode == -9
+    assert not path.exists()
+    assert len(list(tmp_path.glob("one.building-*"))) == 1
+    build_catalogue(path, [product(1000, 0)], facts=FACTS)
+    assert sorted(left.name for left in tmp_path.iterdir()) == ["one", "one.lock"]
+    assert len(Catalogue.open(path)) == 1
+
+
 def test_a_catalogue_that_is_there_is_not_built_again(small: Path) -> None:
     digest = Catalogue.open(small).digest
     build_catalogue(small, [product(1000, 500)], facts=FACTS)

@@ -86,6 +86,7 @@ async def test_the_opening_is_rules_and_the_search_page(make_task: MakeTask) -> 
     [
         ((), call("search", query=" "), "The query is empty"),
         ((), call("search", query="x" * 100_000), "100,000 characters; 1,000 are the most"),
+        ((), call("search", query="\u0130" * 501), "1,002 characters; 1,000 are the most"),
         ((), call("click", element="Search"), "Nothing here can be clicked"),
         ((SEARCH,), call("search", query="lamp"), "Click 'Back to Search' first"),
         ((SEARCH,), call("click", element="B0LAMPLAMP"), "There is no 'B0LAMPLAMP'"),
@@ -244,6 +245,12 @@ async def test_a_tagger_may_be_named(make_task: MakeTask) -> None:
 def test_a_history_that_cannot_be_is_refused(history: Any) -> None:
     with pytest.raises(UsageError, match="0 to 100"):
         WebShopEnvironment(history=history)
+
+
+@pytest.mark.parametrize("name", ["shaping", "show_attributes"])
+def test_a_switch_is_on_or_off(name: str) -> None:
+    with pytest.raises(UsageError, match=f"{name} is 'False'"):
+        WebShopEnvironment(**{name: "False"})  # type: ignore[arg-type]
 
 
 def test_an_unknown_observation_is_refused() -> None:

@@ -140,6 +140,12 @@ def test_ascii_and_general_words_agree() -> None:
         assert words(text) == words(text + " é")[:-1]
 
 
+def test_a_word_takes_all_joiners_around_it_and_joiners_alone_are_none() -> None:
+    assert words("__a__ ___ b_c_") == ["__a__", "b_c_"]
+    assert words("\u203f_\u00e9_\u203f \u203f\u203f \u203fc") == ["\u203f_\u00e9_\u203f", "\u203fc"]
+    assert words("_" * 200_000) == words("\u203f" * 200_000) == []  # linear, or this hangs
+
+
 def test_a_word_of_many_characters_is_cut_in_pieces() -> None:
     assert [len(word) for word in words("x" * 600 + " yz")] == [255, 255, 90, 2]
 

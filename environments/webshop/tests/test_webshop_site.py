@@ -1,16 +1,19 @@
 """The web site by its protocol: pages, visits, and what stays out of a browser's reach."""
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
+from html import unescape
 from http.client import HTTPConnection
 from typing import Any
 
 import httpx
 import pytest
 
-from agentgym.errors import UsageError
+from agentgym.errors import EnvironmentFailedError, UsageError
 from agentgym.types import Task
+from agentgym_webshop.catalogue import Catalogue
 from agentgym_webshop.site import Visit, Visits, create_app, serve
 
 MakeTask = Callable[..., Task[Any, Any]]
@@ -117,6 +120,17 @@ def test_a_query_that_cannot_be_is_said_on_the_search_page(
     assert visit.session.page == "search"
 
 
+def test_every_link_of_the_longest_query_leads_on(browser: httpx.Client) -> None:
+    query = "\u0130" * 497 + " dress"  # lower case takes two characters for each
+    found = browser.get("/results", params={"q": query})
+    assert found.status_code == 200
+    links = re.findall(r'href="(/(?:item|results)[^"]*)"', found.text)
+    assert len(links) > 10
+    for link in links:
+        assert browser.get(unescape(link)).status_code == 200
+    assert browser.get("/results", params={"q": f"\u0130{query}"}).status_code == 400
+
+
 @pytest.mark.parametrize("length", [60_000, 100_000, 1_000_000])
 def test_an_address_without_measure_is_refused(
     browser: httpx.Client, visit: Visit, length: int
@@ -206,6 +220,26 @@ def test_a_closed_visit_is_graded_and_not_served(visit: Visit, visits: Visits) -
     visits.close(visit)
     assert visits.find(visit.key) is None
     assert visit.grade().labels["outcome"] == "nothing_bought"
+
+
+def test_a_shop_that_breaks_is_no_score(
+    address: str, visits: Visits, make_task: MakeTask, catalogue_with: Callable[..., Catalogue]
+) -> None:
+    catalogue = catalogue_with()
+    visit = visits.open(make_task(catalogue=catalogue))
+    with (catalogue.path / "products.bin").open("r+b") as record:
+        record.seek(40)
+        record.write(b"\xff")
+    with httpx.Client(base_url=address, follow_redirects=True) as browser:
+        browser.get(visit.path)
+        answer = browser.get("/item/B000000001?q=summer")
+        assert answer.status_code == 500
+        assert "The shop is out of order" in answer.text
+        assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+        assert browser.get("/").status_code == 200
+    with pytest.raises(EnvironmentFailedError, match="checksum"):
+        visit.grade()
+    visits.close(visit)
 
 
 def test_visits_are_opened_from_many_threads(make_task: MakeTask) -> None:

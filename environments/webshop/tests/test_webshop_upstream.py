@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 import subprocess
 import sys
 from itertools import count
@@ -16,6 +17,7 @@ from agentgym.tasks import TaskSet, load_tasks
 from agentgym_webshop.catalogue import Catalogue
 from agentgym_webshop.limits import NO_LIMIT
 from agentgym_webshop.reward import score
+from agentgym_webshop.storage import CatalogueError
 from agentgym_webshop.upstream.files import stream_products
 
 
@@ -266,6 +268,21 @@ def test_a_cut_file_is_told_and_leaves_no_catalogue(tmp_path: Path) -> None:
     with pytest.raises(TaskSetError, match="product 7"):
         load(folder)
     assert not list((tmp_path / "cache").rglob("catalogue.json"))
+
+
+def test_a_damaged_catalogue_is_built_again_where_it_was_deleted(tmp_path: Path) -> None:
+    folder = write(tmp_path / "shop")
+    tasks = load(folder)
+    path = tasks.tasks[0].private.catalogue
+    (path / "catalogue.json").write_text("{")
+    with pytest.raises(CatalogueError, match="Delete that folder; it is built again"):
+        Catalogue.open(path)
+    shutil.rmtree(path)
+    scratch = path.parent / "scratch" / "what a killed process left"
+    scratch.mkdir(parents=True)
+    assert load(folder).hash == tasks.hash
+    assert not scratch.parent.exists()
+    assert Catalogue.open(path).digest == tasks.tasks[0].private.catalogue_digest
 
 
 def test_a_long_file_is_read_in_pieces(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ class HomeTools(Toolkit):
             holder, part = _socket(record, cable)
             if holder[part] != "worn" or spare:
                 holder[part] = "plugged"
-        return f"The {cable} cable sits firmly now."
+        return "The new cable is in." if spare else f"The {cable} cable sits firmly now."
 
     @writes
     def fit_filter(self, home: str) -> str:

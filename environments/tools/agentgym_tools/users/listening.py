@@ -40,8 +40,9 @@ _ASKS_ABOUT = re.compile(
     r"\b(?:check|see|look|tell me|know|find out)\b[^.?!]{0,30}\b(?:whether|if|which|what|how)\b",
     re.IGNORECASE,
 )
+# From the start of a run of blanks only: else a long one would take its square in time.
 _CLAUSES = re.compile(
-    r",?\s+(?:and then|and|then)\s+(?=tell|let|say|check|look|see)|;\s+", re.IGNORECASE
+    r"(?<!\s),?\s+(?:and then|and|then)\s+(?=tell|let|say|check|look|see)|;\s+", re.IGNORECASE
 )
 _WANTS = re.compile(r"\b(?:please|could you|can you|would you|will you)\b", re.IGNORECASE)
 

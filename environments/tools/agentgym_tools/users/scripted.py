@@ -113,7 +113,7 @@ class ScriptedUser(User):
         if words is None:
             return self._idle(self._pick(TOO_LONG))
         done, led_on = self._done(words, orders(text))
-        said, new = self._asked(requests(text))
+        said, new = self._asked(words, requests(text))
         parts = [*done, *said]
         news = led_on or new or len(self._case.told) > self._memory.told
         self._note(told=len(self._case.told))
@@ -183,13 +183,18 @@ class ScriptedUser(User):
         except ToolError as error:
             return str(error)
 
-    def _asked(self, requested: Tokens) -> tuple[list[str], bool]:
+    def _asked(self, words: Tokens, requested: Tokens) -> tuple[list[str], bool]:
         """Tell what is asked for; the second value is whether any of it is new."""
-        asked = [fact for fact in self._script.facts if holds_any(requested, fact.asked)]
+        asked = [
+            fact
+            for fact in self._script.facts
+            if holds_any(requested, fact.asked) and not holds_any(words, fact.unless)
+        ]
         new = [fact for fact in asked if not self._known[fact.name]]
+        told = [fact.says if fact in new else fact.then or fact.says for fact in new or asked]
         for fact in asked:
             self._known[fact.name] += 1
-        return [self._pick(fact.says) for fact in new or asked], bool(new)
+        return [self._pick(says) for says in told], bool(new)
 
     # Wanting.
 

@@ -5,10 +5,10 @@ from typing import TypeAlias
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from agentgym.errors import ToolError
 from agentgym_webshop.session import Session
@@ -23,7 +23,7 @@ _STYLE = "style.css"
 Templates: TypeAlias = Environment
 
 
-def create_app(visits: Visits) -> Starlette:
+def create_app(visits: Visits) -> ASGIApp:
     """Return the site.
 
     Args:
@@ -41,11 +41,8 @@ def create_app(visits: Visits) -> Starlette:
         Route("/done", site.done),
         Route(f"/{_STYLE}", site.style),
     ]
-    return Starlette(
-        routes=routes,
-        middleware=[Middleware(Headers)],
-        exception_handlers={HTTPException: site.problem},
-    )
+    handlers = {HTTPException: site.problem, Exception: site.fault}
+    return Headers(Starlette(routes=routes, exception_handlers=handlers))
 
 
 class _Site:
@@ -107,8 +104,15 @@ class _Site:
     async def problem(self, request: Request, error: Exception) -> Response:
         """Say what is wrong with an address."""
         status = error.status_code if isinstance(error, HTTPException) else 500
-        page = self._templates.get_template("problem.html").render(known=status != 403)
+        page = self._templates.get_template("problem.html").render(status=status)
         return HTMLResponse(page, status_code=status)
+
+    async def fault(self, request: Request, error: Exception) -> Response:
+        """Note what broke, so that the visit is not graded as if the customer had failed."""
+        visit = self._visits.find(request.cookies.get(COOKIE, ""))
+        if visit is not None:
+            visit.fault = error
+        return await self.problem(request, error)
 
     def _visit(self, request: Request) -> Visit:
         visit = self._visits.find(request.cookies.get(COOKIE, ""))

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from threading import Lock
 
-from agentgym.errors import UsageError
+from agentgym.errors import EnvironmentFailedError, UsageError
 from agentgym.types import Reward
 from agentgym_webshop.grading import Grader
 from agentgym_webshop.opening import WebShopTask, catalogue_of
@@ -25,6 +25,7 @@ class Visit:
         task: The task.
         shop: The shop visited.
         session: The page that the customer looked at last, or the purchase.
+        fault: What broke while a page was made; None where nothing did.
         used: When the visit was last used, in the clock of its `Visits`.
     """
 
@@ -34,6 +35,7 @@ class Visit:
         self.task = task
         self.shop = Shop(catalogue, show_attributes=show_attributes)
         self.session = Session()
+        self.fault: Exception | None = None
         self.used = 0.0
         self._grader = Grader(task.private, catalogue.tagger)
 
@@ -48,7 +50,14 @@ class Visit:
         return self.session.page == "done"
 
     def grade(self) -> Reward:
-        """Return the reward of the visit as it stands, the same as the text environment's."""
+        """Return the reward of the visit as it stands, the same as the text environment's.
+
+        Raises:
+            EnvironmentFailedError: The shop broke during the visit, which is no fault of the
+                customer's.
+        """
+        if self.fault is not None:
+            raise EnvironmentFailedError("the web site", self.fault) from self.fault
         return self._grader.grade(self.shop.view(self.session))
 
 

@@ -13,7 +13,9 @@ _PIN = ("account pin", "pin", "pin code", "passcode", *_PROVE)
 _AGAIN = (
     *("try again", "once more", "again", "not match", "don't match", "doesn't match"),
     *("no match", "incorrect", "wrong", "not correct", "could not", "couldn't", "unable"),
+    *("another", "other pin", "different pin", "right pin", "correct pin", "check the pin"),
 )
+_REFUSES = ("shop", "store", "photo", "photo identification", "photo id", "photo-id")
 
 
 class Caller(NamedTuple):
@@ -74,9 +76,18 @@ def caller_facts(customer_id: str, customer: Record, caller: Caller) -> tuple[Fa
     facts = [
         Fact(name="number", asked=_NUMBER, says=(number,)),
         Fact(name="name", asked=_NAME, says=(who,)),
-        Fact(name="pin", asked=_PIN, says=(f"The PIN is {caller.pin or customer['pin']}.",)),
+        Fact(
+            name="pin",
+            asked=_PIN,
+            says=(f"The PIN is {caller.pin or customer['pin']}.",),
+            then=() if caller.known else ("I have told you the PIN.",),
+        ),
     ]
     if caller.pin:
         second = caller.second_pin or customer["pin"]
-        facts.append(Fact(name="second pin", asked=_AGAIN, says=(f"Then try {second}.",)))
-    return tuple(facts)
+        then = ("I don't know any other PIN.",)
+        says = (f"Then try {second}.",)
+        facts.append(Fact(name="second pin", asked=_AGAIN, says=says, then=then))
+    if caller.known:
+        return tuple(facts)
+    return tuple(fact.model_copy(update={"unless": _REFUSES}) for fact in facts)

@@ -6,7 +6,7 @@ from datetime import timedelta
 from agentgym_tools.broadband.catalogue import NOW
 from agentgym_tools.broadband.scenarios.callers import Caller
 from agentgym_tools.broadband.scenarios.conversation import Conversation
-from agentgym_tools.broadband.scenarios.outages import told_end
+from agentgym_tools.broadband.scenarios.outages import NO_OUTAGE, told_end
 from agentgym_tools.broadband.scenarios.visits import book, told_break
 from agentgym_tools.domain import Call
 from agentgym_tools.script import Expect
@@ -162,7 +162,7 @@ def _several() -> Iterator[Conversation]:
     c = Conversation("break-and-credit", "train", "C1103")
     says = "My internet is dead since Sunday. If it must be, come on March 9th."
     book(c, says, "OLD-0309-P", "network fault", told=(told_break(c),), tests=True)
-    told = c.tell("no outage", c.area, ("no", "not", "any", "none", "without"))
+    told = c.tell("no outage", c.area, NO_OUTAGE)
     yield c.refuse(
         ("And give me a credit for the days without internet.",),
         Call(name="list_outages", arguments={"area": c.area}),

@@ -12,10 +12,21 @@ from agentgym_tools.broadband import NAME, domain
 from agentgym_tools.broadband.device_tools import DeviceTools
 from agentgym_tools.broadband.scenarios import deeds
 from agentgym_tools.broadband.scenarios.callers import Caller, caller_facts
+from agentgym_tools.broadband.scenarios.phrasing import CABLES
 from agentgym_tools.comparing import holds
 from agentgym_tools.domain import Call
 from agentgym_tools.replay import answer
-from agentgym_tools.script import Deed, Expect, Fact, Parts, Script, Told, Wish, Wordings
+from agentgym_tools.script import (
+    NOTHING_ELSE,
+    Deed,
+    Expect,
+    Fact,
+    Parts,
+    Script,
+    Told,
+    Wish,
+    Wordings,
+)
 from agentgym_tools.state import Record
 from agentgym_tools.tasks import Lookup, Rules, ToolsPrivate, ToolsPublic, ToolsTask
 from agentgym_tools.toolkit import Effect
@@ -117,9 +128,14 @@ class Conversation:
         return name
 
     def able(self, *more: Deed) -> "Conversation":
-        """Declare what the person can do besides what the solution needs."""
+        """Declare what the person can do besides what the solution needs.
+
+        What they can do already is asked for in more ways.
+        """
         for deed in more:
-            self._deeds.setdefault(deed.name, deed)
+            known = self._deeds.get(deed.name, deed)
+            asked = tuple(dict.fromkeys((*known.asked, *deed.asked)))
+            self._deeds[deed.name] = known.model_copy(update={"asked": asked})
         return self
 
     # Wishes.
@@ -215,7 +231,12 @@ class Conversation:
 
     def task(self) -> ToolsTask:
         """Return the task."""
-        facts = (*caller_facts(self.id, self.customer, self._caller), *self._facts)
+        handover = "hand over" in self._kinds
+        facts = (
+            *caller_facts(self.id, self.customer, self._caller),
+            *self._facts,
+            *((NOTHING_ELSE,) if handover else ()),
+        )
         script = Script(
             opening=self._wishes[0].says,
             wishes=tuple(self._wishes),
@@ -232,7 +253,7 @@ class Conversation:
             lookups=tuple(Lookup(any_of=(_asked(call),)) for call in unique),
             subjects=(self.id,),
             checklist=self._checklist,
-            handover="must" if "hand over" in self._kinds else "never",
+            handover="must" if handover else "never",
         )
         return ToolsTask(
             id=f"{NAME}-{self.name}",
@@ -301,15 +322,24 @@ class Conversation:
 
     def handy(self, *devices: str) -> "Conversation":
         """Declare what everybody can do at home; fixes come before looks."""
-        home = self.home
-        cables = ("fibre", "network") if self.line["technology"] == "fibre" else ("phone",)
-        looks = [deeds.lights(home), deeds.cables(home)]
-        if devices:
-            looks.append(deeds.wifi_page(home))
-        looks += [deeds.settings(home, device) for device in devices if device != "desktop"]
-        looks.append(deeds.speed(home, (*devices, "laptop")[0]))
-        fixes = [deeds.plug(home, cable) for cable in cables]
-        return self.able(*fixes, deeds.restart(home), *looks)
+        home, have = self.home, self.record("homes", self.home)
+        desktop = "desktop" in devices
+        names = ["fibre", "network"] if self.line["technology"] == "fibre" else ["phone"]
+        names += ["desktop"] if desktop else []
+        names += ["tv"] if have["set_top_box"] else []
+        fixes = [deeds.plug(home, cable, meant=False, desktop=desktop) for cable in names]
+        others = [device for device in have["devices"] if device not in devices]
+        called = [name for cable in names for name in CABLES[cable]]
+        looks = [deeds.lights(home), deeds.cables(home, called, desktop=desktop)]
+        looks += [deeds.wifi_page(home), deeds.speed(home, (*devices, "laptop")[0])]
+        looks += [deeds.settings(home, device) for device in devices]
+        looks += [deeds.settings(home, device, meant=False) for device in others]
+        looks += [deeds.television(home)] if have["set_top_box"] else []
+        if devices and "laptop" in others:
+            looks.append(deeds.speed(home, "laptop", meant=False))
+        # In a home where another box is to be restarted, "it" is that one.
+        vague = "restart the set-top box" not in self._deeds
+        return self.able(*fixes, deeds.restart(home, meant=vague), *looks)
 
 
 def _turn(deed: Deed) -> int:

@@ -1,20 +1,23 @@
 """What customers do at home when they are asked to: phrases, the call, and what they report."""
 
+from collections.abc import Sequence
+
 from agentgym.types import Json
+from agentgym_tools.broadband.scenarios.phrasing import (
+    AT_THE_BOX,
+    CABLES,
+    CALLED,
+    inspecting,
+    phrases,
+    plugging,
+    shown,
+    turning,
+)
 from agentgym_tools.domain import Call
 from agentgym_tools.script import Deed, Wordings
 
-_SPELT = (("wifi", "wi-fi"), ("fibre", "fiber"), (" the ", " your "), (" the ", " "))
 _LOOKED = ("{result}", "One moment ... {result}", "I have looked. {result}")
 _DID = ("Done. {result}", "All right: {result}", "Just did that. {result}")
-
-
-def phrases(*texts: str) -> tuple[str, ...]:
-    """Return phrases in the spellings and with the articles that people use."""
-    found = dict.fromkeys(texts)
-    for one, other in _SPELT:
-        found |= dict.fromkeys(text.replace(one, other) for text in list(found))
-    return tuple(found)
 
 
 def _deed(
@@ -33,15 +36,28 @@ def wrongly(deed: Deed, instead: Deed, *says: str) -> Deed:
 
 
 def lights(home: str) -> Deed:
-    """Look at the lights."""
-    asked = phrases("look at the lights", "lights", "light", "led", "leds", "lit")
+    """Look at the lights, which tell what is switched on, too."""
+    asked = phrases(
+        *("look at the lights", "lights", "light", "led", "leds", "lit", "has power", "have power"),
+        *("powered", "gets power", "getting power", "power switch", "power strip", "power button"),
+        *("is the router", "is the optical box", "box switched on", "box turned on", "box is on"),
+        *("router switched on", "router turned on", "router is on", "turn on the router"),
+        *("switch on the router", "switch on the optical box", "turn on the optical box"),
+    )
     return _deed("look at the lights", asked, _LOOKED, "read_lights", home)
 
 
-def cables(home: str) -> Deed:
-    """Look at the cables."""
+def cables(home: str, names: Sequence[str] = (), *, desktop: bool = False) -> Deed:
+    """Look at the cables.
+
+    Args:
+        home: The home's id.
+        names: What the cables of the home are called.
+        desktop: Whether every cable that is named is to be looked at, as the desktop's.
+    """
     asked = phrases("look at the cables", "check the cables", "cables", "all cables", "filter")
-    return _deed("look at the cables", asked, _LOOKED, "check_cables", home)
+    named = ("cable", "wire") if desktop else inspecting(("cable", *names))
+    return _deed("look at the cables", (*asked, *named), _LOOKED, "check_cables", home)
 
 
 def label(home: str, device: str) -> Deed:
@@ -59,32 +75,44 @@ def wifi_page(home: str) -> Deed:
     asked = phrases(
         *("open the router's wifi page", "wifi page", "wifi settings", "router settings"),
         *("router page", "router's settings", "admin page", "neighbours", "neighbors"),
-        *("neighbouring", "neighboring", "which channel", "what channel", "list of devices"),
-        *("allowed devices", "wifi is on", "wifi is enabled", "bands", "which bands"),
+        *("neighbouring", "neighboring", "channel", "channels", "device list", "list of devices"),
+        *("allowed", "on the list", "access list", "device filter", "mac filter", "blocked"),
+        *("wifi is on", "wifi is enabled", "band", "bands", "is the wifi", "wifi of the router"),
+        *("wifi on", "wifi off", "wifi enabled", "wifi switched on", "wifi turned on"),
     )
     return _deed("open the router's wifi page", asked, _LOOKED, "show_wifi", home)
 
 
-def settings(home: str, device: str) -> Deed:
-    """Look at a device's settings."""
-    asked = phrases(
-        *(f"look at the settings of the {device}", f"settings of the {device}"),
-        *(f"{device} settings", f"{device}'s settings", "network settings", "airplane mode"),
-        *("flight mode", "vpn", "dns", f"{device} show", f"{device} shows", f"{device} display"),
-        *("error message", "message", "which band", "2.4", "wifi switched on", "connected to"),
-    )
+def settings(home: str, device: str, *, meant: bool = True) -> Deed:
+    """Look at a device's settings.
+
+    Args:
+        home: The home's id.
+        device: The device.
+        meant: Whether it is the one that is talked about, even if it is not named.
+    """
     name = f"look at the settings of the {device}"
+    asked = (name, *shown(device, meant=meant))
     return _deed(name, asked, _LOOKED, "show_device", home, device=device)
 
 
-def speed(home: str, device: str) -> Deed:
-    """Run a speed test."""
-    asked = phrases(
-        *(f"run a speed test on the {device}", "speed test", "speedtest", "how fast"),
-        *("measure the speed", "test the speed", "speed now", "try it", "try again", "try now"),
-    )
+def speed(home: str, device: str, *, meant: bool = True) -> Deed:
+    """Run a speed test; `meant` as in `settings`."""
     name = f"run a speed test on the {device}"
-    return _deed(name, asked, _LOOKED, "run_speed_test", home, device=device)
+    if not meant:
+        asked = [
+            f"speed test {by} {called}"
+            for by in ("on the", "with the")
+            for called in CALLED[device]
+        ]
+        says = (f"The {device}'s test says: {{result}}",)
+        return _deed(name, phrases(*asked), says, "run_speed_test", home, device=device)
+    found = phrases(
+        *(name, "speed test", "speedtest", "how fast", "measure the speed", "test the speed"),
+        *("speed now", "check the speed", "what speed", "which speed", "try it", "try again"),
+        "try now",
+    )
+    return _deed(name, found, _LOOKED, "run_speed_test", home, device=device)
 
 
 def television(home: str) -> Deed:
@@ -92,7 +120,8 @@ def television(home: str) -> Deed:
     asked = phrases(
         *("look at the television", "tv show", "television show", "tv shows", "television shows"),
         *("the screen", "error code", "error number", "which error", "what error", "picture"),
-        *("error message", "message"),
+        *("error message", "message", "error", "is the tv", "is the television", "on the tv"),
+        *("on the television", "is the set-top box"),
     )
     return _deed("look at the television", asked, _LOOKED, "watch_tv", home)
 
@@ -100,30 +129,39 @@ def television(home: str) -> Deed:
 # Boxes and cables.
 
 
-def plug(home: str, cable: str) -> Deed:
-    """Plug a cable in."""
-    asked = phrases(f"plug in the {cable} cable", *_CABLES[cable])
-    return _deed(f"plug in the {cable} cable", asked, _DID, "fix_cable", home, cable=cable)
+def plug(home: str, cable: str, *, meant: bool = True, desktop: bool = False) -> Deed:
+    """Plug a cable in.
+
+    Args:
+        home: The home's id.
+        cable: Which one.
+        meant: Whether it is the one that "the cable" or "it" stands for.
+        desktop: Whether the home has a desktop, which has a network cable, too.
+    """
+    names = AT_THE_BOX if desktop and cable == "network" else CABLES[cable]
+    asked = plugging(names, meant=meant)
+    more = _PLUGS.get(cable, ()) if not desktop else ()
+    name = f"plug in the {cable} cable"
+    return _deed(name, (name, *asked, *phrases(*more)), _DID, "fix_cable", home, cable=cable)
 
 
-_CABLES = {
-    "fibre": (
-        *("fibre cable", "fibre connector", "fibre plug", "plug in the fibre", "plug the fibre"),
-        *("reseat the fibre", "reconnect the fibre", "push the fibre", "fibre is plugged"),
-        *("fibre in", "fibre firmly", "fibre line", "optical cable"),
-    ),
+_PLUGS = {
+    "fibre": ("fibre from the wall", "fibre to the optical box"),
     "network": (
-        *("ethernet cable", "wan cable", "lan cable", "wan port", "wan socket", "cable between"),
-        *("network cable from", "cable from the optical box", "cable that connects"),
+        *("plug in the cable between", "plug the cable from", "plug in the cable from"),
+        *("connect the cable from", "connect the optical box to the router"),
+        *("connect the router to the optical box", "into the wan", "in the wan", "to the wan"),
     ),
     "phone": (
-        *("cable in the phone socket", "phone socket", "telephone cable", "telephone socket"),
-        *("dsl cable", "phone line cable", "cable in the wall", "line cable", "wall socket"),
+        *(
+            "cable back in the phone socket",
+            "cable into the phone socket",
+            "it into the phone socket",
+        ),
+        *("firmly into the phone socket", "back into the phone socket", "cable back in the wall"),
+        *("cable into the wall", "cable into the telephone socket", "cable to the phone socket"),
     ),
-    "tv": (
-        *("hdmi", "hdmi cable", "television cable", "cable between", "cable from the set-top box"),
-        *("cable to the television", "cable to the tv"),
-    ),
+    "tv": ("cable from the set-top box to", "cable to the television", "cable to the tv"),
 }
 
 
@@ -133,6 +171,9 @@ def new_cable(home: str) -> Deed:
         *("take a new network cable", "new cable", "new network cable", "another cable"),
         *("replace the cable", "replace the network cable", "different cable", "swap the cable"),
         *("spare cable", "new ethernet cable", "replace the ethernet cable", "new one"),
+        *("replacement cable", "other cable", "swap the network cable", "swap the ethernet cable"),
+        *("change the cable", "exchange the cable", "exchange the network cable", "replace it"),
+        *("change the network cable", "swap it", "spare network cable", "spare one"),
     )
     more = {"cable": "desktop", "spare": True}
     return _deed("take a new network cable", asked, _DID, "fix_cable", home, **more)
@@ -140,36 +181,51 @@ def new_cable(home: str) -> Deed:
 
 def fit_filter(home: str) -> Deed:
     """Fit the filter."""
-    asked = phrases(
-        *("fit the filter", "fit a filter", "fit it", "put the filter", "put a filter"),
-        *("install the filter", "install a filter", "insert the filter", "plug in the filter"),
-        *("plug the filter", "plug a filter", "connect the filter", "add the filter"),
-        *("add a filter", "attach the filter", "use the filter", "place the filter"),
+    verbs = (
+        *("fit", "put", "put in", "install", "insert", "plug", "plug in", "connect", "add"),
+        *("attach", "use", "place", "set"),
     )
-    return _deed("fit the filter", asked, _DID, "fit_filter", home)
+    names = ("the filter", "a filter", "the dsl filter", "a dsl filter", "the line filter")
+    asked = [f"{verb} {name}" for verb in verbs for name in names]
+    more = (
+        "fit it",
+        "put it between",
+        "filter in",
+        "filter into",
+        "filter between",
+        "filter is in",
+    )
+    return _deed("fit the filter", phrases(*asked, *more), _DID, "fit_filter", home)
 
 
 def switch_on(home: str, device: str) -> Deed:
     """Switch a box on."""
-    asked = phrases(
-        *(f"switch on the {device}", f"switch the {device} on", f"turn on the {device}"),
-        *(f"turn the {device} on", f"power on the {device}", f"power the {device} on"),
-        *(f"power up the {device}", "switch it on", "switch it back on", "turn it on"),
-        *("turn it back on", "plug it in", f"plug in the {device}", "power button"),
-        *("power cable", "power adapter", "power supply", f"{device} is switched on"),
+    states = ("plugged in", "powered", "connected to power", "connected to the power", "running")
+    asked = (
+        *(f"switch on the {device}", *turning((f"the {device}", device), "on")),
+        *phrases(*(f"{device} is {state}" for state in states), f"plug in the {device}"),
+        *phrases(f"{device} has power", f"{device} gets power", f"{device} into"),
+        *phrases(
+            "switch it on", "switch it back on", "turn it on", "turn it back on", "plug it in"
+        ),
+        *("power strip", "power button", "power cable", "power adapter", "power supply"),
+        *("power switch", "power plug", "power socket", "power outlet", "power cord"),
     )
     more = {"device": device, "on": True}
-    return _deed(f"switch on the {device}", asked, _DID, "switch_power", home, **more)
+    return _deed(
+        f"switch on the {device}", tuple(dict.fromkeys(asked)), _DID, "switch_power", home, **more
+    )
 
 
-def restart(home: str, device: str = "router") -> Deed:
-    """Restart a box."""
+def restart(home: str, device: str = "router", *, meant: bool = True) -> Deed:
+    """Restart a box; `meant` as in `settings`."""
+    vaguely = ("restart it", "reboot it", "power cycle it", "unplug it", "unplug the power")
     asked = phrases(
         *(f"restart the {device}", f"reboot the {device}", f"restarting the {device}"),
         *(f"power cycle the {device}", f"power-cycle the {device}", f"{device} off and on"),
         *(f"turn the {device} off", f"switch the {device} off", f"unplug the {device}"),
         *(f"turn off the {device}", f"switch off the {device}", f"restart of the {device}"),
-        *("restart it", "reboot it", "power cycle it", "unplug it", "unplug the power"),
+        *(vaguely if meant else ()),
     )
     return _deed(f"restart the {device}", asked, _DID, "restart", home, device=device)
 
@@ -186,7 +242,11 @@ def login(home: str, username: str, password: str) -> Deed:
 
 def channel(home: str, number: int) -> Deed:
     """Change the router's channel."""
-    asked = phrases(f"change to channel {number}", f"channel {number}", f"to {number}")
+    verbs = ("to", "set", "use", "select", "choose", "pick", "on", "try")
+    asked = (
+        *(f"change to channel {number}", f"to {number}", f"channel {number} instead"),
+        *(f"{verb} channel {number}" for verb in verbs),
+    )
     return _deed(f"change to channel {number}", asked, _DID, "set_wifi", home, channel=number)
 
 
@@ -202,12 +262,19 @@ def both_bands(home: str) -> Deed:
 
 def wifi_on(home: str) -> Deed:
     """Switch the router's wifi on."""
-    asked = phrases(
-        *("switch on the wifi of the router", "switch the wifi on", "switch on the wifi"),
-        *("turn on the wifi", "turn the wifi on", "enable the wifi", "activate the wifi"),
-        *("wifi back on", "router's wifi on", "wifi button", "turn it on", "switch it on"),
+    asked = (
+        "switch on the wifi of the router",
+        *turning(("the wifi", "the router's wifi", "wifi"), "on"),
+        *phrases("wifi button", "turn it on", "switch it on", "turn it back on"),
     )
-    return _deed("switch on the wifi of the router", asked, _DID, "set_wifi", home, on=True)
+    return _deed(
+        "switch on the wifi of the router",
+        tuple(dict.fromkeys(asked)),
+        _DID,
+        "set_wifi",
+        home,
+        on=True,
+    )
 
 
 def allow(home: str, device: str) -> Deed:
@@ -229,40 +296,35 @@ def switch(home: str, device: str, setting: str) -> Deed:
     return _deed(name, phrases(said, *asked), _DID, "set_device", home, **more)
 
 
+_OFF = ("switch it off", "turn it off", "disable it", "deactivate it")
 _SWITCHES: dict[str, tuple[tuple[str, ...], dict[str, Json]]] = {
     "airplane": (
         (
-            *("switch off airplane mode", "switch airplane mode off", "turn off airplane mode"),
-            *("turn airplane mode off", "disable airplane mode", "deactivate airplane mode"),
-            *("flight mode off", "turn off flight mode", "switch it off", "turn it off"),
+            *turning(
+                ("airplane mode", "the airplane mode", "flight mode", "the flight mode"), "off"
+            ),
+            *_OFF,
         ),
         {"airplane": False},
     ),
     "wifi": (
         (
-            *("switch on the wifi", "switch the wifi on", "turn on the wifi", "turn the wifi on"),
-            *("enable the wifi", "activate the wifi", "switch it on", "turn it on", "wifi back on"),
+            *turning(("the wifi", "wifi"), "on"),
+            *("switch it on", "turn it on", "enable it", "turn it back on"),
         ),
         {"wifi": True},
     ),
     "vpn": (
         (
-            *("switch off the vpn", "switch the vpn off", "turn off the vpn", "turn the vpn off"),
-            *("disable the vpn", "disconnect the vpn", "deactivate the vpn", "switch it off"),
-            *("turn it off", "without the vpn", "disconnect from the vpn"),
+            *(*turning(("the vpn", "vpn"), "off"), *_OFF, "disconnect the vpn", "without the vpn"),
+            *("disconnect from the vpn", "vpn is disconnected", "stop the vpn", "close the vpn"),
         ),
         {"vpn": False},
     ),
     "dns": (
         (
-            *(
-                "set automatic dns",
-                "automatic dns",
-                "dns to automatic",
-                "automatic",
-                "automatically",
-            ),
-            *("dns server automatically", "dns automatically"),
+            *("set automatic dns", "automatic dns", "dns to automatic", "automatic"),
+            *("automatically", "dns server automatically", "dns automatically"),
         ),
         {"automatic_dns": True},
     ),
@@ -271,11 +333,14 @@ _SWITCHES: dict[str, tuple[tuple[str, ...], dict[str, Json]]] = {
 
 def join(home: str, device: str, band: str, password: str) -> Deed:
     """Connect a device to the wifi."""
+    verbs = ("enter", "type", "type in", "use", "put in", "re-enter", "retype", "update", "input")
+    names = ("the password", "the wifi password", "the network password", "that password")
     asked = phrases(
         *(f"connect the {device} by {band} GHz", f"connect the {device}", f"{band} ghz"),
         *(f"{band}ghz", "connect again", "reconnect", "connect it", "join the wifi"),
-        *("join the network", "forget the network", "enter the password", "enter it"),
-        *("type the password", "use the password", "enter that password", "use that password"),
+        *("join the network", "forget the network", "enter it", "type it", "use it"),
+        *("with the password", "with the wifi password", "right password", "correct password"),
+        *(f"{verb} {name}" for verb in verbs for name in names),
     )
     more = {"device": device, "band": band, "password": password}
     return _deed(f"connect the {device}", asked, _DID, "join_wifi", home, **more)

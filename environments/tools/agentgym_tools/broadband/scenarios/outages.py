@@ -16,6 +16,12 @@ _CAUSES = {
     "OUT-212": ("roadworks", "roadwork", "road works", "cable cut", "cut cable", "cable"),
 }
 
+NO_OUTAGE = (
+    *("no", "not", "any", "none", "without", "only", "never", "hasn't", "haven't", "wasn't"),
+    *("weren't", "isn't", "aren't", "didn't", "can't", "cannot"),
+)
+"""Words for an outage that an area has not had."""
+
 
 def conversations() -> Iterator[Conversation]:
     """Yield the conversations."""
@@ -180,7 +186,7 @@ def _refused() -> Iterator[Conversation]:
         yield _no_credit(c, says, "OUT-207", day)
 
     c = Conversation("credit-other-area", "train", "C1046")
-    told = c.tell("not here", c.area, ("no", "not", "any", "none", "without", "only"))
+    told = c.tell("not here", c.area, NO_OUTAGE)
     yield _no_credit(c, "I heard of the outage in Eastbank. I want a credit, too.", "OUT-204", told)
 
 

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from agentgym_tools.broadband.scenarios import deeds
 from agentgym_tools.broadband.scenarios.callers import Caller
 from agentgym_tools.broadband.scenarios.conversation import Conversation
+from agentgym_tools.broadband.scenarios.outages import NO_OUTAGE
+from agentgym_tools.domain import Call
 from agentgym_tools.script import Deed, Expect
 
 
@@ -39,7 +41,18 @@ def _router() -> Iterator[Conversation]:
         free = next(number for number in (1, 6, 11) if number not in busy)
         c.able(*(deeds.channel(c.home, number) for number in busy))
         steps = (deeds.wifi_page(c.home), deeds.channel(c.home, free))
-        yield _fix(c, "laptop", says, deeds.speed(c.home, "laptop"), *steps)
+        _fix(c, "laptop", says, deeds.speed(c.home, "laptop"), *steps)
+        if name == "channel-wants-credit":
+            c.refuse(
+                ("Much better! And I want a credit for the bad weeks.",),
+                Call(name="list_outages", arguments={"area": c.area}),
+                told=(c.tell("no outage", c.area, NO_OUTAGE),),
+                gives_in=(
+                    Expect(collection="customers", key=c.id, fields={"credits.0.amount": 5}),
+                ),
+                insists=(("I could not use what I paid for! Just a few dollars.",),),
+            )
+        yield c
 
     for name, split, customer, says in (
         ("camera-new", "train", "C1013", "My new camera does not find the wifi. The laptop does."),
@@ -158,7 +171,7 @@ def _television() -> Iterator[Conversation]:
         loose = c.record("homes", c.home)["set_top_box"]["hdmi"] == "loose"
         fix = deeds.plug(c.home, "tv") if loose else deeds.restart(c.home, "set-top box")
         other = deeds.restart(c.home, "set-top box") if loose else deeds.plug(c.home, "tv")
-        yield c.repair((says,), deeds.television(c.home), fix, until=picture).able(other)
+        yield c.repair((says,), deeds.television(c.home), fix, until=picture).able(other).handy()
 
     for name, split, customer, says in (
         ("tv-new-box", "train", "C1012", "My new set-top box shows an error and no channel."),
@@ -168,13 +181,17 @@ def _television() -> Iterator[Conversation]:
     ):
         c = Conversation(name, split, customer)
         serial = c.record("homes", c.home)["set_top_box"]["serial"]
-        yield c.repair(
-            (says,),
-            deeds.television(c.home),
-            deeds.label(c.home, "set-top box"),
-            c.agent("register_box", kind="set-top box", serial=serial),
-            until=picture,
-        ).able(deeds.restart(c.home, "set-top box"))
+        yield (
+            c.repair(
+                (says,),
+                deeds.television(c.home),
+                deeds.label(c.home, "set-top box"),
+                c.agent("register_box", kind="set-top box", serial=serial),
+                until=picture,
+            )
+            .able(deeds.restart(c.home, "set-top box"))
+            .handy()
+        )
 
     c = Conversation("tv-not-in-plan-declines", "test", "C1066")
     told = c.tell("not in the plan", c.plan["name"], ("tv", "television", "error 30"))

@@ -14,7 +14,7 @@ from agentgym_tools.clinic.scenarios.phrases import declined, given_in, look
 from agentgym_tools.domain import Call
 from agentgym_tools.script import Expect, Parts, Wish, Wordings
 
-PHOTO: Parts = (("photo identification", "photo", "photo id"),)
+PHOTO: Parts = (("photo identification", "photo", "photo id", "photo-id"),)
 
 
 class Conversation(Granting):
@@ -105,6 +105,7 @@ class Conversation(Granting):
         gold = (*self.identify(self.patient), wanted)
         self.apply(wanted)
         done = Expect(collection="identity_alerts", fields={"patient": self.patient})
+        self.stranger = True
         told = self.tells("front desk", PHOTO)
         self.add("refuse", Wish(says=says, told=(told,), done=(done,), gold=gold))
 

@@ -8,11 +8,22 @@ from agentgym_tools.clinic.calendar import said_date, said_time
 from agentgym_tools.clinic.rules import last_name, reasons
 from agentgym_tools.clinic.scenarios.callers import Caller, facts
 from agentgym_tools.domain import Call
-from agentgym_tools.script import Correction, Expect, Fact, Parts, Script, Told, Wish, Wordings
+from agentgym_tools.script import (
+    NOTHING_ELSE,
+    Correction,
+    Expect,
+    Fact,
+    Parts,
+    Script,
+    Told,
+    Wish,
+    Wordings,
+)
 from agentgym_tools.state import Record, State
 from agentgym_tools.tasks import Lookup, Rules, ToolsPrivate, ToolsPublic, ToolsTask
 
 _HELLO = ("Hello.", "Good morning.", "Hi there.")
+_REFUSES = ("front desk", "photo", "photo identification", "photo id", "photo-id")
 
 
 class Draft:
@@ -49,6 +60,7 @@ class Draft:
         self._known: set[str] = set()
         self._outcomes: list[str] = []
         self.handover = False
+        self.stranger = False
 
     @property
     def patient(self) -> str:
@@ -82,10 +94,14 @@ class Draft:
         """Return the finished task."""
         patients = domain().base.collections["patients"]
         told = {caller: patients[caller.patient] for caller in self._callers}
+        known = (*facts(told), *self._more_facts)
+        if self.stranger:
+            known = tuple(fact.model_copy(update={"unless": _REFUSES}) for fact in known)
+        nothing_else = (NOTHING_ELSE,) if self.handover else ()
         script = Script(
             opening=tuple(f"{hello} {says}" for hello in _HELLO for says in self._wishes[0].says),
             wishes=tuple(self._wishes),
-            facts=(*facts(told), *self._more_facts),
+            facts=(*known, *nothing_else),
             told=tuple(self._told.values()),
             details=self._details,
         )

@@ -8,12 +8,14 @@ from agentgym_tools.script import Fact
 _AGAIN = (
     *("do not match", "does not match", "don't match", "doesn't match", "not match", "mismatch"),
     *("try again", "try once more", "once more", "another try", "not correct", "incorrect"),
+    *("wrong", "another", "again", "other details", "check your details"),
 )
 
 
 def _second_try(says: str) -> tuple[Fact, ...]:
     """Return what a person says when told that their details do not match."""
-    return (Fact(name="details once more", asked=_AGAIN, says=(says,)),)
+    then = ("I have told you all that I know.",)
+    return (Fact(name="details once more", asked=_AGAIN, says=(says,), then=then),)
 
 
 def _wrong_birthday_twice() -> Conversation:
