@@ -20,7 +20,7 @@ from agentgym.training.contract import TASK_ID, check_rows, rollout_rows, task_i
 from agentgym.training.rewards import check_weights, component_reward, episode_reward
 from agentgym.training.rollouts import Rollouts, TrainingPlan
 from agentgym.training.tool_class import ToolEnvironmentBase, make_tool_class
-from agentgym.training.trl_private import TrainerModel
+from agentgym.training.trl_private import TrainerModel, check_release
 from agentgym.trajectories.record import EpisodeKey, Trajectory
 from agentgym.types import Json, Limits, Task, ToolSpec
 
@@ -245,6 +245,7 @@ class TrlSpec:
         return Job(key, task, self._hashes[task.id], self._plan.seed)
 
     def _check(self, trainer: Any) -> None:
+        check_release()
         if trainer.tools:
             raise UsageError(
                 "TRL ignores what a rollout_func says of its tokens where the trainer has tools.",

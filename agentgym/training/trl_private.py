@@ -7,6 +7,7 @@ new TRL fails there by name and not in the middle of a training.
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -78,6 +79,22 @@ def moved(trainer_type: type, trainer: Any = None) -> list[str]:
         gone = [name for name in ATTRIBUTES if not hasattr(trainer, name)]
         missing += [f"GRPOTrainer().{name} is gone" for name in gone]
     return missing
+
+
+@cache
+def check_release() -> None:
+    """Find out whether agentgym works with the installed TRL.
+
+    Raises:
+        UsageError: It does not; what has moved is named.
+    """
+    from trl.trainer.grpo_trainer import GRPOTrainer
+
+    if missing := moved(GRPOTrainer):
+        raise UsageError(
+            f"The installed TRL is not one that agentgym works with: {'; '.join(missing)}.",
+            remedy="Install a release of TRL from 1.15 on and before 2.",
+        )
 
 
 class TrainerModel:

@@ -58,7 +58,7 @@ def taken_in(message: str) -> Tokens | None:
     return found if len(found) <= MOST_WORDS else None
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16384)
 def _kept_tokens(text: str) -> Tokens:
     return tuple(_split(text))
 

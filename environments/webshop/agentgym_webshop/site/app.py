@@ -1,7 +1,5 @@
 """The ASGI application: addresses in, pages out; a visit's session is the last page looked at."""
 
-from typing import TypeAlias
-
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -19,8 +17,6 @@ from agentgym_webshop.site.visits import Visit, Visits
 
 COOKIE = "visit"
 _STYLE = "style.css"
-
-Templates: TypeAlias = Environment
 
 
 def create_app(visits: Visits) -> ASGIApp:
