@@ -6,20 +6,24 @@ from typing import NoReturn
 from agentgym.errors import TaskSetError, UnknownNameError
 from agentgym_tools.case import Case
 from agentgym_tools.domain import Domain
-from agentgym_tools.script import Expect, Wish
+from agentgym_tools.replay import replay
+from agentgym_tools.script import Expect, Told, Wish
 from agentgym_tools.tasks import ToolsPrivate, ToolsTask
+from agentgym_tools.toolkit import Effect
 
 
 def check_task(domain: Domain, task: ToolsTask) -> None:
     """Refuse a task that cannot be played to its end.
 
     Raises:
-        TaskSetError: It names an unknown tool, collection or thing to be told, or its user
-            waits for something that the gold calls do not lead to.
+        TaskSetError: It names an unknown tool, collection or thing to be told, its gold cannot be
+            carried out, or its user waits for something that cannot happen.
     """
     _check_tools(domain, task)
     _check_expectations(domain, task)
-    _check_wishes(domain, task)
+    after_gold = _carried_out(domain, task)
+    _check_told(task, after_gold)
+    _check_wishes(task, after_gold)
 
 
 def _check_tools(domain: Domain, task: ToolsTask) -> None:
@@ -47,11 +51,51 @@ def _check_expectations(domain: Domain, task: ToolsTask) -> None:
             _refuse(task, UnknownNameError("collection", name, known))
 
 
-def _check_wishes(domain: Domain, task: ToolsTask) -> None:
+def _carried_out(domain: Domain, task: ToolsTask) -> Case:
+    """Return the case as the gold calls leave it."""
+    private = task.private
+    deeds = [deed.call for deed in private.script.deeds]
+    sides = {"assistant": domain.toolkit, "user": domain.user_toolkit or domain.toolkit}
+    case = Case(domain, private)
+    answers = replay(domain, private.gold, case.desk.state).answers
+    for call, answer in zip(private.gold, answers, strict=True):
+        if call.requestor == "user" and call not in deeds:
+            raise TaskSetError(
+                f"Task {task.id!r}: its user never does the gold's {call.name!r}.",
+                remedy="Add a deed for it.",
+            )
+        writes = sides[call.requestor].declared()[call.name].effect is Effect.WRITE
+        if answer.error and writes:
+            why = answer.text[:200].rstrip(".")
+            raise TaskSetError(
+                f"Task {task.id!r}: the gold's {call.name!r} fails: {why}.",
+                remedy="Mend `gold`.",
+            )
+    if private.rules.handover == "must" and domain.handover is None:
+        raise TaskSetError(
+            f"Task {task.id!r} has to end by handing over, for which {domain.name!r} has no tool.",
+            remedy="Mend `handover`.",
+        )
+    return case
+
+
+def _check_told(task: ToolsTask, case: Case) -> None:
+    for told in task.private.script.told:
+        case.hear(_named(told))
+        if told.name not in case.told:
+            raise TaskSetError(
+                f"Task {task.id!r}: {told.name!r} cannot be told: its user would never end.",
+                remedy="Mend its `parts` or `unless`.",
+            )
+
+
+def _named(told: Told) -> str:
+    return ", ".join(wordings[0] for wordings in told.parts if wordings)
+
+
+def _check_wishes(task: ToolsTask, after_gold: Case) -> None:
     script = task.private.script
     known = [told.name for told in script.told]
-    after_gold = Case(domain, task.private)
-    after_gold.desk.state.become(after_gold.gold.fork())
     for number, wish in enumerate(script.chosen(), start=1):
         for name in wish.told:
             if name not in known:

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Self
 
+from pydantic import ValidationError
+
 from agentgym.env import ToolEnvironment, digest
 from agentgym.errors import ToolError, UnknownNameError, UsageError
 from agentgym.tools import Tool
@@ -70,6 +72,8 @@ class ToolsEnvironment(ToolEnvironment[ToolsPublic, ToolsPrivate]):
     ) -> None:
         if grading not in GRADINGS:
             raise UnknownNameError("grading", grading, GRADINGS)
+        if type(user_seed) is not int:
+            raise UsageError(f"user_seed is {user_seed!r}.", remedy="Give a whole number.")
         self._grading = grading
         self._cast = Cast(
             user,
@@ -206,13 +210,19 @@ def settings_of(
     """Return a model's settings; None where no model is named.
 
     Raises:
-        UsageError: An endpoint is named without a model.
+        UsageError: An endpoint is named without a model, or a setting is of the wrong type.
     """
     if model is None and base_url is not None:
         raise UsageError("A base URL is named, and no model at it.", remedy="Name the model too.")
     if model is None:
         return None
-    return ModelSettings(model=model, base_url=base_url, temperature=temperature)
+    try:
+        return ModelSettings(model=model, base_url=base_url, temperature=temperature)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise UsageError(
+            f"The {first['loc'][0]} of the model {model!r} is {first['input']!r}: {first['msg']}."
+        ) from error
 
 
 class KeptTool(DomainTool):

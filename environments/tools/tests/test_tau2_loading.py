@@ -95,6 +95,11 @@ def _break(change: Callable[[Any], object]) -> Callable[[Path], object]:
         ("tasks.json", _break(lambda tasks: tasks[0].pop("id")), "entry 0, field 'id'"),
         ("tasks.json", _break(lambda tasks: tasks[1].update(id="0")), "entry 1.*taken already"),
         ("tasks.json", _break(lambda tasks: tasks.append(7)), "entry 2"),
+        (
+            "tasks.json",
+            _break(lambda tasks: tasks[0].update(initial_state={"message_history": [{}]})),
+            "entry 0: task '0' has an initial state",
+        ),
         ("split_tasks.json", lambda path: path.write_text("[]"), "split 'train'"),
         ("split_tasks.json", lambda path: path.write_text('{"test": 1}'), "split 'test'"),
     ],

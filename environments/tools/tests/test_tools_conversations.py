@@ -354,6 +354,17 @@ def task(part: ToolsPrivate) -> ToolsTask:
         (private(renewal(done=())), "waits for nothing"),
         (private(REFUSAL.model_copy(update={"told": ()})), "never end"),
         (
+            private(renewal(gold=(RENEW.model_copy(update={"arguments": {}}), RENEW))),
+            "'renew' fails",
+        ),
+        (
+            private(renewal(gold=(RENEW, blocks("block").call))),
+            "never does the gold's 'block_card'",
+        ),
+        (private(told=(Told(name="t", parts=((),)),)), "'t' cannot be told"),
+        (private(told=(FEES.model_copy(update={"unless": ("12.50",)}),)), "cannot be told"),
+        (private(rules=Rules(handover="must")), "no tool"),
+        (
             private(
                 deeds=(
                     Deed(

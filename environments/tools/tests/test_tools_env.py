@@ -7,6 +7,7 @@ import pytest
 
 import agentgym
 from agentgym.env import Environment
+from agentgym.errors import UsageError
 from agentgym.tasks import load_tasks
 from agentgym.types import Action, Task, call
 
@@ -60,3 +61,18 @@ async def test_no_number_of_bags_breaks_the_airline(small_tau2: Path, bags: int)
     await environment.step(call("update_reservation_baggages", reservation_id="R1", **change))
     assert await environment.fingerprint()
     assert (await environment.grade()).components
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"user_temperature": "warm"}, "temperature of the model 'm' is 'warm'"),
+        ({"user_model": 5}, "is 5"),
+        ({"user_base_url": ["x"]}, "base_url"),
+        ({"user_seed": "x"}, "user_seed is 'x'. Give a whole number"),
+        ({"judge_model": ["j"]}, "valid string"),
+    ],
+)
+def test_options_of_a_wrong_type_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        agentgym.make("tools", **{"user": "llm", "user_model": "m", **options})

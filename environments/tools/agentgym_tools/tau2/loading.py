@@ -149,6 +149,11 @@ def _tasks(folder: Path) -> dict[str, Tau2Task]:
         task = _validated(Tau2Task, entry, where)
         if task.id in tasks:
             raise TaskSetError(f"{where}: the id {task.id!r} is taken already.")
+        if task.initial_state is not None and any(task.initial_state.values()):
+            raise TaskSetError(
+                f"{where}: task {task.id!r} has an initial state, which is not supported.",
+                remedy="Leave the task out, or put what it changes into db.json.",
+            )
         tasks[task.id] = task.model_copy(update={"split": splits.get(task.id)})
     return tasks
 
