@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeVar
 
 import torch
-from accelerate.utils import gather_object  # type: ignore[import-untyped]
+from accelerate.utils import gather_object
 from torch.utils.data import Sampler
 from trl.trainer.grpo_config import GRPOConfig
 from trl.trainer.grpo_trainer import GRPOTrainer

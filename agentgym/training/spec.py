@@ -25,7 +25,7 @@ from agentgym.trajectories.record import EpisodeKey, Trajectory
 from agentgym.types import Json, Limits, Task, ToolSpec
 
 if TYPE_CHECKING:
-    from datasets import Dataset  # type: ignore[import-untyped]
+    from datasets import Dataset
 
 
 class TrlSpec:

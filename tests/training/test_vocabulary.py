@@ -22,8 +22,24 @@ def test_the_words_are_those_that_are_read_and_written() -> None:
     words = collect_words(EPISODES, QUIET, limits, pattern=WORDS)
     assert words == tuple(
         sorted(
-            ["Light", " the", " lamp", " of", " t0", ".", "look", "[", "]"]
-            + ["Observation", ":", " dark", " red", "press", "red", "?"]
+            [
+                "Light",
+                " the",
+                " lamp",
+                " of",
+                " t0",
+                ".",
+                "look",
+                "[",
+                "]",
+                "Observation",
+                ":",
+                " dark",
+                " red",
+                "press",
+                "red",
+                "?",
+            ]
         )
     )
     told = collect_words(EPISODES, TokenSettings(format="brackets"), limits, pattern=WORDS)

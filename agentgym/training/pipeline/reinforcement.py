@@ -107,7 +107,7 @@ def _settings(
     config: TrainConfig, grpo: GrpoConfig, checkpoints: Path, model: Any, seed: int
 ) -> Any:
     from accelerate import PartialState
-    from trl import GRPOConfig as TrlGrpoConfig
+    from trl.trainer.grpo_config import GRPOConfig as TrlGrpoConfig
 
     accumulated = int(grpo.trl.get("gradient_accumulation_steps", 1))
     rows = grpo.tasks * grpo.group // (accumulated * PartialState().num_processes)

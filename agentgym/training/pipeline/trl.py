@@ -66,7 +66,7 @@ def silence() -> None:
 
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
     warnings.filterwarnings("ignore", category=FutureWarning, module="(transformers|trl)")
-    logging.disable_progress_bar()
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     datasets.disable_progress_bars()
 
 

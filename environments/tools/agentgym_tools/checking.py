@@ -65,7 +65,7 @@ def _carried_out(domain: Domain, task: ToolsTask) -> Case:
                 remedy="Add a deed for it.",
             )
         writes = sides[call.requestor].declared()[call.name].effect is Effect.WRITE
-        if answer.error and writes:
+        if answer.error and writes and not private.foreign:  # a benchmark's gold is as it is
             why = answer.text[:200].rstrip(".")
             raise TaskSetError(
                 f"Task {task.id!r}: the gold's {call.name!r} fails: {why}.",
