@@ -25,7 +25,7 @@ $(VENV)/.setup: $(MANIFESTS)
 # The benchmarks' wheels come without their dependencies, which are every model vendor's clients.
 $(VENV)/.setup-dev: $(VENV)/.setup
 	$(BIN)/pip install --quiet '$(TORCH)'
-	$(BIN)/pip install --quiet -e '.[browser,docker,llm,mcp,mysql,parquet,postgres,train]' \
+	$(BIN)/pip install --quiet -e '.[browser,docker,llm,mcp,mysql,parquet,plot,postgres,train]' \
 		-e 'environments/tools[agentdojo,bfcl,llm]' -e 'environments/webshop[site]' --group dev
 	$(BIN)/pip install --quiet --no-deps agentdojo==0.1.35 bfcl-eval==2026.3.23
 	touch $@
