@@ -7,7 +7,6 @@ Needs the extra `train`. A micro model learns on one processor core, in some min
 """
 
 import argparse
-from pathlib import Path
 
 import torch
 from trl.trainer.grpo_config import GRPOConfig
@@ -76,7 +75,9 @@ def main(*, quick: bool) -> None:
     spec.close()
     folder = config.output / "trained"
     save_model(trainer.model, tokenizer, config, folder)
-    print(f"agentgym eval maze --tasks tiny --split test -E instructions=false --model local:{folder}")
+    print(
+        f"agentgym eval maze --tasks tiny --split test -E instructions=false --model local:{folder}"
+    )
 
 
 if __name__ == "__main__":

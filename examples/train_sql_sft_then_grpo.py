@@ -18,31 +18,29 @@ from pathlib import Path
 from agentgym.training.config import read_config
 from agentgym.training.run import train
 
-GENRES = ("crime", "drama", "poetry", "travel", "history", "science")
+GENRES = ("crime", "drama", "poetry", "travel")
 CONFIG = Path(__file__).with_name("train_sql.toml")
 
 
 def make_database(path: Path) -> None:
     """Write a table of books, the same ones each time."""
     rng = random.Random(0)
-    rows = [(n, rng.choice(GENRES), rng.randint(1, 9), rng.randint(1, 9)) for n in range(1, 41)]
+    rows = [(number, rng.choice(GENRES), rng.randint(6, 9)) for number in range(1, 21)]
     path.unlink(missing_ok=True)
     with closing(sqlite3.connect(path)) as database, database:
-        database.execute("CREATE TABLE books (id INTEGER PRIMARY KEY, genre TEXT, price INT, stock INT)")
-        database.executemany("INSERT INTO books VALUES (?, ?, ?, ?)", rows)
+        database.execute("CREATE TABLE books (id INTEGER PRIMARY KEY, genre TEXT, price INT)")
+        database.executemany("INSERT INTO books VALUES (?, ?, ?)", rows)
 
 
 def change(genre: str, rng: random.Random) -> tuple[str, str]:
     """Return a change to the books of a genre: in words, and as a statement."""
-    match rng.choice(("delete", "price", "stock")):
-        case "delete":
-            return f"Delete the {genre} books.", f"DELETE FROM books WHERE genre = '{genre}'"
-        case column:
-            number = rng.randint(1, 9)
-            return (
-                f"Set the {column} of the {genre} books to {number}.",
-                f"UPDATE books SET {column} = {number} WHERE genre = '{genre}'",
-            )
+    price = rng.randrange(6)
+    if price == 0:
+        return f"Delete the {genre} books.", f"DELETE FROM books WHERE genre = '{genre}'"
+    return (
+        f"Set the price of the {genre} books to {price}.",
+        f"UPDATE books SET price = {price} WHERE genre = '{genre}'",
+    )
 
 
 def make_tasks(folder: Path, *, train_tasks: int, test_tasks: int) -> Path:
@@ -72,7 +70,7 @@ def make_tasks(folder: Path, *, train_tasks: int, test_tasks: int) -> Path:
 
 def main(*, quick: bool) -> None:
     """Make the tasks, train, and tell what came of it."""
-    tasks = make_tasks(Path("trained/sql-tasks"), train_tasks=500, test_tasks=100)
+    tasks = make_tasks(Path("trained/sql-tasks"), train_tasks=300, test_tasks=100)
     settings = [f"environment.tasks={json.dumps(str(tasks))}"]
     if quick:
         settings += ["seeds=[0]", "environment.train_limit=8", "environment.test_limit=4"]
