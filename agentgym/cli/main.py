@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from agentgym.cli import environments, evaluate, export, mcp, runs, sandbox, train
+from agentgym.cli import environments, evaluate, export, mcp, plot, runs, sandbox, train
 from agentgym.cli.doctor import doctor
 from agentgym.cli.output import plain, print_json
 from agentgym.cli.tokens import tokens
@@ -46,6 +46,7 @@ app.command("show")(runs.show)
 app.command("replay")(runs.replay)
 app.command("export")(export.export)
 app.command("train")(train.train)
+app.command("plot")(plot.plot)
 app.command("tokens")(tokens)
 app.command("doctor")(doctor)
 app.add_typer(sandbox.app, name="sandbox")

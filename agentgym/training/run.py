@@ -4,6 +4,7 @@ Every stage leaves its result in the seed's folder before the next begins, so th
 again goes on where a killed one was.
 """
 
+import os
 import uuid
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
@@ -50,6 +51,12 @@ def train(
         UsageError: A setting cannot be, a logger is not installed, the output folder is of
             another training, or another process trains in it.
     """
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise UsageError(
+            "A training from settings is one process.",
+            remedy="On several GPUs use TrlSpec and TurnLevelGRPOTrainer in a script of your own; "
+            "see examples/train_vllm.md.",
+        )
     chosen = config.seeds if seeds is None else tuple(seeds)
     scene = open_scene(config.environment)
     _check_loggers(config)
@@ -225,6 +232,7 @@ def _prepare(config: TrainConfig, *, quiet: bool) -> None:
 
 
 def _check_loggers(config: TrainConfig) -> None:
+    """Refuse a logger that is not installed."""
     for logger in config.report_to:
         packages = _LOGGERS[logger]
         if not any(find_spec(package) for package in packages):

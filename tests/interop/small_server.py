@@ -143,6 +143,7 @@ def rubbish() -> None:
 RAW: dict[str, Callable[[], Raw]] = {
     "pages": lambda: Raw([[tool("first"), tool("second")], [tool("third")], [tool("last")]]),
     "twice": lambda: Raw([[tool("same")], [tool("same")]]),
+    "nameless": lambda: Raw([[tool("")]]),
     "schema": lambda: Raw([[tool("odd", properties={"a": {"type": "nothing"}})]]),
     "growing": lambda: Growing([[tool("grow")]]),
     "endless": lambda: Endless([[]]),

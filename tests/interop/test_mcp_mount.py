@@ -178,6 +178,7 @@ async def test_tools_that_change_are_offered_after_the_call() -> None:
     ("kind", "error", "words"),
     [
         ("twice", EnvironmentMalformedError, "two tools named 'same'"),
+        ("nameless", EnvironmentMalformedError, "a tool without a name"),
         ("schema", EnvironmentMalformedError, "'odd' with no valid schema"),
         ("endless", EnvironmentMalformedError, "does not come to the end"),
         ("dead", EnvironmentLostError, "at the handshake.*no ink at all"),
@@ -188,8 +189,8 @@ async def test_tools_that_change_are_offered_after_the_call() -> None:
 async def test_a_server_that_cannot_be_used_is_infrastructure(
     kind: str, error: type[EpisodeError], words: str
 ) -> None:
-    waits = kind in ("silent", "rubbish")
-    environment = mounted(kind, timeout=1.0 if waits else 60.0)
+    waits = {"silent": 1.0, "rubbish": 6.0}  # rubbish needs a process that has started
+    environment = mounted(kind, timeout=waits.get(kind, 60.0))
     with pytest.raises(error, match=words) as raised:
         await environment.reset(a_task(), seed=0)
     assert raised.value.retryable

@@ -197,6 +197,8 @@ class ServerConnection:
         return f"{noise} Its standard error ends: {self._tail.text}" if self._tail.text else noise
 
     def _spec(self, tool: Tool) -> ToolSpec:
+        if not tool.name:
+            raise self._malformed("offers a tool without a name")
         try:
             Draft202012Validator.check_schema(tool.input_schema)
         except SchemaError as error:

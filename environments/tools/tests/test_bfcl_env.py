@@ -13,6 +13,8 @@ from agentgym.tasks import TaskSet
 from agentgym_tools.bfcl import SPEC
 from agentgym_tools.bfcl.env import LAST, MORE, BfclEnvironment
 from agentgym_tools.bfcl.oracle import oracle
+from agentgym_tools.bfcl.schemas import parameters
+from agentgym_tools.bfcl.syntax import parse_gold
 from agentgym_tools.bfcl.tasks import STEPS, BfclPrivate, BfclPublic
 from agentgym_tools.bfcl.wheel import entries
 
@@ -173,6 +175,22 @@ async def test_fingerprints_tell_a_shared_file_from_an_equal_one(tasks: TaskSet)
             await env.step(call("cd", folder=".."))
         made.append(env._apis.state())
     assert made[0] != made[1]
+
+
+async def test_fingerprints_tell_when_a_turn_went_wrong(tasks: TaskSet) -> None:
+    task = one(tasks, "multi_turn_base_199")
+    calls = [[parse_gold(source, parameters()) for source in turn] for turn in task.private.gold]
+    in_time = [*calls[0], None, *calls[1], None]
+    late = [None, *calls[0], *calls[1], None]
+    prints, shares = [], []
+    for moves in (in_time, late):
+        env = await begun(task)
+        for move in moves:
+            await env.step(DONE if move is None else call(move[0], **move[1]))
+        prints.append(await env.fingerprint())
+        shares.append((await env.grade()).components["state"])
+    assert shares[0] > shares[1]
+    assert prints[0] != prints[1]
 
 
 async def test_lists_that_are_defaults_are_not_shared(tasks: TaskSet) -> None:

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -77,20 +77,37 @@ def calls_spam(_task: Task[Any, Any], seen: Observation) -> Iterator[Action]:
     yield from refuse_at_once(_task, seen)
 
 
+def echo(_task: Task[Any, Any], seen: Observation) -> Generator[Action, Observation, None]:
+    """The person's own words, and a request for a yes to them."""
+    while True:
+        seen = yield Action(text=f"{seen.messages[-1].text} Shall I go ahead with exactly that?")
+
+
 ADVERSARIES = (
     *(null, words_spam, policy_spam, stop_at_once),
-    *(refuse_at_once, transfer_at_once, calls_spam),
+    *(refuse_at_once, transfer_at_once, calls_spam, echo),
 )
+
+
+def answered(moves: Any, seen: Observation) -> Action:
+    """Return a player's next action, whether or not it listens."""
+    try:
+        action: Action = moves.send(seen)
+    except StopIteration:
+        return Action()
+    return action
 
 
 async def score(task: Task[Any, Any], player: Any) -> float:
     environment = agentgym.make("tools")
     seen = await environment.reset(task, seed=1)
     moves = player(task, seen)
+    action = next(moves)
     for _ in range(HOSTILE_TURNS):
-        action = next(moves, Action())
-        if (await environment.step(action)).over:
+        transition = await environment.step(action)
+        if transition.over:
             break
+        action = answered(moves, transition.observation)
     grade = await environment.grade()
     await environment.close()
     return grade.value

@@ -203,6 +203,12 @@ async def test_a_refusal_is_accepted_once_explained_and_held_to() -> None:
     assert (await talk.say("I am sorry.")).end == "satisfied"
 
 
+async def test_who_has_insisted_enough_waits_for_the_handover() -> None:
+    talk = Talk(private(REFUSAL, rules=Rules(handover="must")))
+    said = [await talk.say(text) for text in ("You owe 12.50, I cannot.", "Sorry.", "No.")]
+    assert [reply.end for reply in said] == ["", "", "gave_up"]
+
+
 async def test_words_that_say_something_else_do_not_count_as_told() -> None:
     talk = Talk(private(REFUSAL))
     await talk.say("You owe nothing of the 12.50, but I cannot say more.")

@@ -81,8 +81,9 @@ class BfclEnvironment(ToolEnvironment[BfclPublic, BfclPrivate]):
 
     async def fingerprint(self) -> str:
         """Hash the state of the instances and of the conversation."""
-        counts = [len(self._verdicts), self._steps, self._made, self._running]
-        return digest([self.task.id, self._apis.state(), self._answers, counts])
+        verdicts = [list(verdict) for verdict in self._verdicts]
+        turn = [verdicts, self._steps, self._made, self._running]
+        return digest([self.task.id, self._apis.state(), self._answers, turn])
 
     @property
     def _entry(self) -> Entry:

@@ -243,8 +243,9 @@ class ScriptedUser(User):
         objection = self._objection(wish, words) if proposed else None
         if objection is not None:
             return self._reply([*parts, objection], news=news)
-        if wish.refused and self._case.told.issuperset(wish.told):
-            said = self._pick(wish.insists[self._memory.insisted])
+        left = wish.insists[self._memory.insisted :]
+        if wish.refused and left and self._case.told.issuperset(wish.told):
+            said = self._pick(left[0])
             self._note(insisted=self._memory.insisted + 1)
             return self._reply([*parts, said], news=True)
         if proposed:
