@@ -196,10 +196,12 @@ class TrainConfig(Frozen):
     evaluation: EvaluationConfig = EvaluationConfig()
 
     @model_validator(mode="after")
-    def _evaluated_at_checkpoints(self) -> "TrainConfig":
+    def _goes_together(self) -> "TrainConfig":
         every = self.evaluation.every
         if self.grpo is not None and every is not None and every % self.grpo.save_every:
             raise ValueError("evaluation.every is no multiple of grpo.save_every")
+        if self.grpo is not None and self.policy.history != "full":
+            raise ValueError("grpo needs policy.history to be full")
         return self
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import MissingExtraError, UsageError
 from agentgym.training.config import TrainConfig
+from agentgym.training.credit.estimators import estimator
 from agentgym.training.pipeline.folder import TrainingFolder
 from agentgym.training.pipeline.plans import Scene, open_scene
 from agentgym.training.pipeline.report import SeedResult, begun_seeds, read_seed, write_report
@@ -48,6 +49,7 @@ def train(
 
     Raises:
         MissingExtraError: The packages that train are not installed.
+        UnknownNameError: There is no such environment, task set, split or estimator.
         UsageError: A setting cannot be, a logger is not installed, the output folder is of
             another training, or another process trains in it.
     """
@@ -60,13 +62,16 @@ def train(
     chosen = config.seeds if seeds is None else tuple(seeds)
     scene = open_scene(config.environment)
     _check_loggers(config)
+    if config.grpo is not None:
+        estimator(config.grpo.estimator, **config.grpo.options)  # a wrong one is refused now
     _prepare(config, quiet=quiet)
     with TrajectoryStore.open(config.store) as store:
         for seed in chosen:
             folder = TrainingFolder(config.output / f"seed-{seed}", _compared(config))
             with folder.owned():
                 _Training(config, scene, store, folder, seed, say or _silent).carry_out()
-    results = {seed: read_seed(config.output, seed) for seed in begun_seeds(config)}
+    begun = sorted({*begun_seeds(config), *chosen})
+    results = {seed: read_seed(config.output, seed) for seed in begun}
     write_report(config, list(results.values()))
     return [results[seed] for seed in chosen]
 

@@ -121,12 +121,22 @@ def test_a_training_is_killed_and_goes_on_as_if_it_had_not_been(trainer: Command
     assert again == done
     assert state(folder) == after
 
+    plotted = trainer("plot", "whole", "-o", "whole.svg")
+    assert plotted.out == "wrote whole.svg and whole.json\n"
+    figures = json.loads((trainer.folder / "whole.json").read_text())
+    assert figures["tiny"][0]["rewards"] == [reward for _, reward, *_ in learned(reference)]
+    assert "reward in training" in (trainer.folder / "whole.svg").read_text()
+
     # What was trained plays like any other model.
     played = trainer(
         "eval", "maze", "--model", "local:out/seed-0/grpo", "--tasks", "tiny", "--limit", "2",
         "-E", "instructions=false", "--json",
     ).json  # fmt: skip
     assert played["scored"] == 2
+
+
+def test_a_plot_of_nothing_is_refused(trainer: Command) -> None:
+    assert "report.json is no report of a training" in trainer("plot", "gone", code=2).err
 
 
 def test_mistakes_are_one_line_each(trainer: Command) -> None:
@@ -136,6 +146,7 @@ def test_mistakes_are_one_line_each(trainer: Command) -> None:
         (("train.toml", "--seed", "1"), "Unknown seed '1'"),
         (("train.toml", "--set", "environment.name=mase"), "Did you mean 'maze'"),
         (("train.toml", "--set", "environment.test=train"), "are among those that are learned"),
+        (("train.toml", "--set", "grpo.estimator=gigpoo"), "Did you mean 'gigpo'"),
         (("train.toml", "--set", "report_to=['wandb']"), "wandb, which is not installed"),
     ):
         done = trainer("train", *arguments, code=2)

@@ -62,6 +62,10 @@ def test_a_name_that_is_not_known(changes: Json, words: str) -> None:
             {"grpo": {"save_every": 20}, "evaluation": {"every": 30}},
             "x: evaluation.every is no multiple of grpo.save_every",
         ),
+        (
+            {"grpo": {}, "policy": {"history": "window:2"}},
+            "x: grpo needs policy.history to be full",
+        ),
     ],
 )
 def test_a_value_that_cannot_be(changes: Json, words: str) -> None:

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, get_args
 
@@ -110,8 +110,24 @@ def _write_jsonl(rows: Iterable[dict[str, Json]], file: BinaryIO) -> int:
 
 def _write_parquet(rows: Iterable[dict[str, Json]], file: BinaryIO) -> int:
     dataset = to_dataset(rows)
-    dataset.to_parquet(file)
+    with _without_bars():
+        dataset.to_parquet(file)
     return len(dataset)
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """Keep the progress bars of `datasets` off standard error inside the block."""
+    import datasets
+
+    if datasets.are_progress_bars_disabled():
+        yield
+        return
+    datasets.disable_progress_bars()
+    try:
+        yield
+    finally:
+        datasets.enable_progress_bars()
 
 
 def _nothing() -> UsageError:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 from agentgym.types import Json
@@ -146,9 +147,10 @@ class Case:
 
     def _is_gold(self, call: Call) -> bool:
         """Whether a call is one of the gold's that was not made before."""
-        wanted = [part for part in self.private.gold if _same(part, call)]
-        before = [made for made in self.made if not made.error and _same(made.call, call)]
-        return len(wanted) > len(before)
+        wanted = sum(_same(part, call) for part in self.private.gold)
+        before = (made for made in self.made if not made.error and _same(made.call, call))
+        # No further than needed: a turn may have thousands of calls.
+        return wanted > sum(1 for _ in islice(before, wanted))
 
 
 def _tells(words: Tokens, told: Told) -> bool:

@@ -89,15 +89,6 @@ ADVERSARIES = (
 )
 
 
-def answered(moves: Any, seen: Observation) -> Action:
-    """Return a player's next action, whether or not it listens."""
-    try:
-        action: Action = moves.send(seen)
-    except StopIteration:
-        return Action()
-    return action
-
-
 async def score(task: Task[Any, Any], player: Any) -> float:
     environment = agentgym.make("tools")
     seen = await environment.reset(task, seed=1)
@@ -107,7 +98,7 @@ async def score(task: Task[Any, Any], player: Any) -> float:
         transition = await environment.step(action)
         if transition.over:
             break
-        action = answered(moves, transition.observation)
+        action = moves.send(transition.observation)
     grade = await environment.grade()
     await environment.close()
     return grade.value
