@@ -1,6 +1,7 @@
 """Episodes on a background loop, their model calls answered by the thread that asked for them."""
 
 import asyncio
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -51,6 +52,20 @@ class _Order:
     answer: "Future[Sequence[Sampled]]"
 
 
+@dataclass(slots=True)
+class Clock:
+    """Where a batch's time went.
+
+    Attributes:
+        sampling_s: Seconds in which the model sampled.
+        waiting_s: Seconds in which no episode had a turn to sample: all were with their
+            environments.
+    """
+
+    sampling_s: float = 0.0
+    waiting_s: float = 0.0
+
+
 class Rollouts:
     """Plays batches of episodes on one background loop, which is begun when first needed.
 
@@ -59,9 +74,13 @@ class Rollouts:
 
     Args:
         plan: By what rules episodes are played; its agent is not asked.
+
+    Attributes:
+        clock: Of the newest batch.
     """
 
     def __init__(self, plan: TrainingPlan) -> None:
+        self.clock = Clock()
         self._plan = plan
         self._seats: list[Seat] = []
         self._idle: list[Seat] = []
@@ -88,9 +107,16 @@ class Rollouts:
         playing = self._running().start_task_soon(self._play_all, jobs, agent_of, desk)
         playing.add_done_callback(lambda _: desk.put(None))
         order: _Order | None = None
+        self.clock = Clock()
         try:
+            began = time.perf_counter()
             while (order := desk.get()) is not None:
+                ordered = time.perf_counter()
                 order.answer.set_result(model.sample(order.requests))
+                self.clock.waiting_s += ordered - began
+                began = time.perf_counter()
+                self.clock.sampling_s += began - ordered
+            self.clock.waiting_s += time.perf_counter() - began
             trajectories: list[Trajectory] = playing.result()
         except BaseException:
             playing.cancel()

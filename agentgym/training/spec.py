@@ -195,6 +195,7 @@ class TrlSpec:
                 self._on_episode(trajectory)
         output = rollout_rows(trajectories, end_id=model.end_id)
         check_rows(output, len(prompts))
+        self._measure(output, model)
         return output
 
     @cached_property
@@ -243,6 +244,15 @@ class TrlSpec:
             self._hashes[task.id] = task_hash(task)
         key = EpisodeKey(task_id=task.id, epoch=place)
         return Job(key, task, self._hashes[task.id], self._plan.seed)
+
+    def _measure(self, output: dict[str, Any], model: TrainerModel) -> None:
+        """Add to the trainer's metrics where the batch's time went."""
+        clock = self._rollouts.clock
+        total = clock.sampling_s + clock.waiting_s
+        tokens = sum(map(sum, output["env_mask"]))
+        model.record("rollout/seconds", total)
+        model.record("rollout/tokens_per_second", tokens / total)
+        model.record("rollout/wait_share", clock.waiting_s / total)
 
     def _check(self, trainer: Any) -> None:
         check_release()

@@ -32,6 +32,8 @@ METHODS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "batch_size",
         ),
         "_get_train_sampler": ("dataset",),
+        "_load_optimizer_and_scheduler": ("checkpoint",),
+        "_save_checkpoint": ("model", "trial"),
     }
 )
 """Methods of TRL's GRPO trainer that are called or overridden, with the arguments relied on."""
@@ -145,6 +147,11 @@ class TrainerModel:
         """Sample along until the episodes of every rank are over."""
         while not self._alone and (longest := self._agree(0)):
             self._generate([], longest)
+
+    def record(self, name: str, value: float) -> None:
+        """Add a value to one of the trainer's metrics; the mean since the last log is logged."""
+        mode = "train" if self._trainer.model.training else "eval"
+        self._trainer._metrics[mode][name].append(value)
 
     def _agree(self, longest: int) -> int:
         """Return the most tokens that any rank wants; 0 where all are done."""

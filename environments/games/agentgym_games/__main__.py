@@ -9,6 +9,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
+from agentgym.errors import UsageError
 from agentgym_games.recipes import RECIPES
 from agentgym_games.sets import write_set
 
@@ -28,7 +29,10 @@ def main(arguments: list[str] | None = None) -> None:
             train = recipe.train if given.train is None else given.train
             test = recipe.test if given.test is None else given.test
             sized = replace(recipe, train=train, test=test)
-            write_set(sized, given.folder / recipe.game / recipe.name, seed=given.seed)
+            try:
+                write_set(sized, given.folder / recipe.game / recipe.name, seed=given.seed)
+            except UsageError as error:
+                parser.error(str(error))
 
 
 if __name__ == "__main__":
