@@ -1,6 +1,7 @@
 """Conversations as token ids, by a tokenizer's chat template, without making any twice."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -48,6 +49,7 @@ PLAIN_RESPONSE: dict[str, Json] = {
 }
 """How transformers reads what a model of the plain template wrote: its `response_template`."""
 
+_WORD = re.compile("[A-Za-z0-9]+")
 _WORDS = "@words@"
 """Stands for what the assistant said, where only what comes after it is wanted."""
 
@@ -95,6 +97,7 @@ class ChatTokens:
         self._template = template or tokenizer.chat_template or _plain(tokenizer)
         self._options = dict(options or {})
         self.eos_id: int | None = tokenizer.eos_token_id
+        self._has_tools = False
         said = {"role": "assistant", "content": _WORDS}
         _, found, self._closing = self._render([_ASKED, said], goes_on=False).rpartition(_WORDS)
         if not found:
@@ -110,8 +113,17 @@ class ChatTokens:
         Args:
             messages: OpenAI chat messages.
             tools: OpenAI tools for the template to show.
+
+        Raises:
+            UsageError: The template refuses the messages or leaves out one of them, or it has no
+                tools.
         """
-        return self._encode(self._render(messages, goes_on=True, tools=tools))
+        text = self._render(messages, goes_on=True, tools=tools)
+        _check_shown(messages, text)
+        if tools and not self._has_tools:
+            self._check_tools(messages, tools, text)
+            self._has_tools = True
+        return self._encode(text)
 
     def following(
         self, said: Mapping[str, Json], new: Wire, last_id: int | None = None
@@ -127,13 +139,18 @@ class ChatTokens:
                 repeated.
 
         Raises:
-            UsageError: The template refuses the messages, or does not preserve prefixes.
+            UsageError: The template refuses the messages or leaves out one of them, or does not
+                preserve prefixes.
         """
         turn = {**said, "content": _WORDS}
-        before = self._render([_ASKED, turn], goes_on=False)
-        after = self._render([_ASKED, turn, *new], goes_on=True)
-        if _WORDS in before and _WORDS in after:  # some templates drop words beside calls
-            before, after = before.rpartition(_WORDS)[2], after.rpartition(_WORDS)[2]
+        try:
+            before, after = self._around(turn, new)
+        except UsageError:
+            calls = turn.get("tool_calls") or []
+            if len(calls) < 2:
+                raise
+            # Some templates know one call a turn; that the model made more is for it to be told.
+            before, after = self._around({**turn, "tool_calls": calls[:1]}, new)
         if not after.startswith(before):
             raise UsageError(
                 f"The chat template is not prefix-preserving: after an assistant's words it "
@@ -141,8 +158,17 @@ class ChatTokens:
                 remedy="Give a training variant as chat_template, such as those of "
                 "trl.chat_template_utils.get_training_chat_template(tokenizer).",
             )
+        _check_shown(new, after[len(before) :])
         ids = self._encode(self._closing + after[len(before) :])
         return ids[1:] if ids[:1] == (last_id,) else ids
+
+    def shown(self, said: Mapping[str, Json]) -> str:
+        """Return a turn as the template shows it, in the words that a model's tokens are read as.
+
+        Args:
+            said: The turn, as a message.
+        """
+        return self.text(self._encode(self._render([_ASKED, said], goes_on=False)))
 
     def written(self, text: str) -> tuple[int, ...]:
         """Return the tokens of a turn that somebody wrote, with the one that ends it."""
@@ -152,6 +178,26 @@ class ChatTokens:
     def text(self, ids: Sequence[int]) -> str:
         """Return the text of sampled tokens, without special ones."""
         return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
+
+    def _around(self, turn: Mapping[str, Json], new: Wire) -> tuple[str, str]:
+        """Return what the template writes after a turn's words, without and with what follows."""
+        before = self._render([_ASKED, turn], goes_on=False)
+        after = self._render([_ASKED, turn, *new], goes_on=True)
+        if _WORDS in before and _WORDS in after:  # some templates drop words beside calls
+            return before.rpartition(_WORDS)[2], after.rpartition(_WORDS)[2]
+        return before, after
+
+    def _check_tools(self, messages: Wire, tools: Wire, text: str) -> None:
+        """Refuse, before the first call is made, a template that knows no tools or no answers."""
+        if self._template != PLAIN_TEMPLATE and self._render(messages, goes_on=True) == text:
+            raise UsageError(
+                "The chat template does not show the tools.",
+                remedy="Use the format react or brackets, or another chat template.",
+            )
+        function = {"name": tools[0]["function"]["name"], "arguments": "{}"}
+        call = {"id": "call_0", "type": "function", "function": function}
+        answer = {"role": "tool", "content": "ok", "tool_call_id": "call_0"}
+        self.following({"role": "assistant", "tool_calls": [call]}, [answer])
 
     def _render(
         self, messages: Sequence[Mapping[str, Json]], *, goes_on: bool, tools: Wire | None = None
@@ -189,16 +235,35 @@ def _plain(tokenizer: ChatTokenizer) -> str:
     return PLAIN_TEMPLATE
 
 
+def _check_shown(messages: Wire, text: str) -> None:
+    """Refuse a template that has left out what the environment said."""
+    for message in messages:
+        if message["role"] == "assistant":
+            continue
+        word = _WORD.search(_flat(message["content"]))
+        if word is not None and word[0] not in text:
+            raise UsageError(
+                f"The chat template leaves out a message of the role {message['role']}.",
+                remedy="Use the format react or brackets, or another chat template.",
+            )
+
+
+def _flat(content: Json) -> str:
+    """Return content of text parts as the one text that every template takes."""
+    if isinstance(content, list):
+        return "\n".join(part["text"] for part in content if part["type"] == "text")
+    return str(content or "")
+
+
 def _for_template(messages: Sequence[Mapping[str, Json]]) -> list[dict[str, Json]]:
     """Return messages as chat templates want them: arguments parsed, answers named."""
     names: dict[str, str] = {}
     shown: list[dict[str, Json]] = []
     for message in messages:
-        message = dict(message)
+        message = {**message, "content": _flat(message.get("content"))}
         if calls := message.get("tool_calls"):
             names |= {call["id"]: call["function"]["name"] for call in calls}
             message["tool_calls"] = [_parsed(call) for call in calls]
-            message["content"] = message.get("content") or ""
         if message["role"] == "tool":
             message["name"] = names.get(message.get("tool_call_id", ""), "")
         shown.append(message)

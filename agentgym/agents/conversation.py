@@ -4,11 +4,12 @@ import json
 from collections.abc import Sequence
 
 from agentgym.agents.chat_tokens import ChatTokens
+from agentgym.agents.clients.base import Completion
 from agentgym.agents.formats import ActionFormat, Said, get_format
 from agentgym.agents.memory import FullHistory, make_memory
 from agentgym.agents.settings import TokenSettings, standing_words
 from agentgym.errors import UsageError
-from agentgym.types import Action, ImagePart, Limits, Message, Observation, ToolSpec
+from agentgym.types import Action, ImagePart, Limits, Message, Observation, ToolSpec, call
 
 
 def format_of(settings: TokenSettings) -> ActionFormat:
@@ -31,7 +32,7 @@ class TokenConversation:
     def __init__(self, chat: ChatTokens, settings: TokenSettings, limits: Limits) -> None:
         self._chat = chat
         self._format = format_of(settings)
-        self._told = settings.told
+        self._told, self._native = settings.told, settings.format == "native"
         self._memory = make_memory(settings.history)
         words = standing_words(settings.system, limits if settings.told else Limits())
         self._standing = [Message(role="system", content=words)] if words else []
@@ -62,9 +63,10 @@ class TokenConversation:
         self._read += tuple(ids)
 
     def _opening(self, conversation: Sequence[Said], tools: Sequence[ToolSpec]) -> tuple[int, ...]:
-        return self._chat.opening(
-            *self._format.request_parts(conversation, tools if self._told else ())
-        )
+        told = tools if self._told else ()
+        if told and self._native:
+            _check_native(self._chat, self._format, told[0])
+        return self._chat.opening(*self._format.request_parts(conversation, told))
 
     def _following(self, last: Action, observation: Observation) -> tuple[int, ...]:
         new = list(observation.messages)
@@ -72,6 +74,17 @@ class TokenConversation:
             new.append(_announce(observation.tools))
         (said, *answers), _ = self._format.request_parts([last, *new], ())
         return self._chat.following(said, answers, self._read[-1])
+
+
+def _check_native(chat: ChatTokens, form: ActionFormat, tool: ToolSpec) -> None:
+    """Refuse a chat template whose calls the format does not read."""
+    action = call(tool.name, words="x")
+    read = form.parse(Completion(text=chat.shown(action.to_wire()), model=form.name), [tool])
+    if read.tool_calls != action.tool_calls:
+        raise UsageError(
+            "The chat template writes tool calls in a form of its own, which is not read here.",
+            remedy="Use the format react or brackets, or hermes for a model that learns it.",
+        )
 
 
 def _announce(tools: Sequence[ToolSpec]) -> Message:

@@ -13,6 +13,7 @@ from agentgym.types import Json
 
 _EPISODES = ("jsonl", "parquet")
 _TRAINING = ("sft", "dpo", "kto")
+_ONLY = {"margin": ("dpo",), "same": ("dpo", "kto"), "label_by": ("kto",)}
 _OPTIONS = {
     "action_format": "--action-format",
     "same": "--same",
@@ -130,6 +131,12 @@ def _export_rows(
     from agentgym.training.offline.export import Export, write_rows
     from agentgym.trajectories.store import TrajectoryStore
 
+    for name, methods in _ONLY.items():
+        if name in given and method not in methods:
+            raise UsageError(
+                f"{_OPTIONS[name]} says nothing for --format {method}.",
+                remedy=f"It is for {' and '.join(methods)}; leave it out.",
+            )
     if "action_format" in given:
         get_format(given["action_format"])
     filters = ("success", "min_reward", "top", "best_of_task")

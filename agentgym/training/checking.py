@@ -9,11 +9,15 @@ from agentgym.training.tokens import NOBODY, Decoder, drift, rows
 from agentgym.trajectories.record import Trajectory
 from agentgym.types import Frozen, TokenTrace
 
-FindingKind = Literal["missing", "lengths", "masks", "prefix", "drift"]
+FindingKind = Literal["missing", "lengths", "ids", "masks", "prefix", "drift"]
 
-FAULTS: frozenset[FindingKind] = frozenset({"missing", "lengths", "masks"})
+FAULTS: frozenset[FindingKind] = frozenset({"missing", "lengths", "ids", "masks"})
 """What keeps an episode from being trained on. The other kinds are told, and are no faults: after
 a prefix that breaks a new row begins, and drift is why tokens are not made again from text."""
+
+
+LARGEST_ID = 2**31 - 1
+"""No vocabulary comes near, and tokenizers hold ids in 32 bits."""
 
 
 class TokenizerDecoder:
@@ -84,15 +88,16 @@ def check_episode(trajectory: Trajectory, decoder: Decoder | None = None) -> lis
         if turn.tokens is None:
             found.append((number, "missing", "The turn has no tokens."))
             continue
-        found += [(number, kind, message) for kind, message in _lengths(turn.tokens)]
-        broken = _break(read, turn.tokens.prompt_ids)
+        found += [(number, kind, message) for kind, message in _one(turn.tokens)]
+        broken = _break(read, turn.tokens.prompt_ids, number - 1)
         if broken is not None:
             found.append((number, "prefix", broken))
         read = turn.tokens.prompt_ids + turn.tokens.output_ids
     traces = [turn.tokens for turn in trajectory.turns if turn.tokens is not None]
     if not any(kind in FAULTS for _, kind, _ in found):
         found += [(number, "masks", message) for number, message in _masks(traces)]
-    if decoder is not None and len(traces) == len(trajectory.turns):
+    readable = not any(kind in ("missing", "ids") for _, kind, _ in found)
+    if decoder is not None and readable:
         text = "Decoded and encoded again, the sampled tokens are others."
         found += [(number, "drift", text) for number in drift(traces, decoder)]
     key = trajectory.key
@@ -102,7 +107,12 @@ def check_episode(trajectory: Trajectory, decoder: Decoder | None = None) -> lis
     ]
 
 
-def _lengths(trace: TokenTrace) -> Iterator[tuple[FindingKind, str]]:
+def _one(trace: TokenTrace) -> Iterator[tuple[FindingKind, str]]:
+    """Yield what is wrong with a turn's tokens taken alone."""
+    for name, ids in (("prompt", trace.prompt_ids), ("output", trace.output_ids)):
+        wrong = [at for at, token in enumerate(ids) if not 0 <= token <= LARGEST_ID]
+        if wrong:
+            yield "ids", f"Token {wrong[0]} of the {name} is {ids[wrong[0]]}, which is no token id."
     if not trace.prompt_ids:
         yield "lengths", "The prompt is empty."
     if not trace.output_ids:
@@ -116,13 +126,13 @@ def _lengths(trace: TokenTrace) -> Iterator[tuple[FindingKind, str]]:
         yield "lengths", "A log-probability is above 0, or not a number."
 
 
-def _break(read: Sequence[int], prompt: Sequence[int]) -> str | None:
+def _break(read: Sequence[int], prompt: Sequence[int], before: int) -> str | None:
     """Return where a prompt leaves what was read before it, if it does."""
     if tuple(prompt[: len(read)]) == tuple(read):
         return None
     pairs = zip(read, prompt, strict=False)
     at = next((at for at, (one, other) in enumerate(pairs) if one != other), len(prompt))
-    return f"The prompt leaves the turn before at token {at} of {len(read)}; a new row begins."
+    return f"The prompt leaves turn {before} at token {at} of {len(read)}; a new row begins."
 
 
 def _masks(traces: Sequence[TokenTrace]) -> Iterator[tuple[int | None, str]]:

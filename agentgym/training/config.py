@@ -1,9 +1,10 @@
 """What `agentgym train` is told: a TOML file, checked before anything is opened or played."""
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
@@ -66,9 +67,15 @@ class ModelConfig(Frozen):
     context: int = Field(default=2048, ge=16)
 
     @model_validator(mode="after")
-    def _divides(self) -> "ModelConfig":
+    def _can_be(self) -> "ModelConfig":
         if self.hidden_size % self.heads:
             raise ValueError(f"{self.heads} heads do not divide a width of {self.hidden_size}")
+        try:
+            groups = re.compile(self.pattern).groups
+        except re.error as error:
+            raise ValueError(f"pattern is no regular expression: {error}") from error
+        if groups:
+            raise ValueError("pattern has groups; write (?:...) for (...)")
         return self
 
 
@@ -126,6 +133,18 @@ class SftConfig(Frozen):
     trl: dict[str, Json] = Field(default_factory=dict)
 
 
+class RecipeConfig(Frozen):
+    """Something that acts on reinforcement learning beside the estimator.
+
+    Attributes:
+        name: Such as "replay"; see `recipes.named.RECIPES`.
+        options: The arguments of its class.
+    """
+
+    name: str
+    options: dict[str, Json] = Field(default_factory=dict)
+
+
 class GrpoConfig(Frozen):
     """Reinforcement learning over whole episodes.
 
@@ -136,6 +155,9 @@ class GrpoConfig(Frozen):
         learning_rate: Highest learning rate.
         estimator: How credit is assigned: `grpo`, `gigpo`, `turn` or `spa`.
         options: The estimator's options.
+        recipes: What else acts on training, in this order.
+        clip_higher: Upper bound of the clipped ratio, less 1; None is TRL's.
+        entropy_floor: Nats a token at or below which an entropy bonus grows; None has no bonus.
         save_every: Steps between two checkpoints.
         checkpoints: How many of the last ones are kept.
         trl: Further settings of TRL's `GRPOConfig`.
@@ -147,6 +169,9 @@ class GrpoConfig(Frozen):
     learning_rate: float = Field(default=1e-3, gt=0)
     estimator: str = "grpo"
     options: dict[str, Json] = Field(default_factory=dict)
+    recipes: tuple[RecipeConfig, ...] = ()
+    clip_higher: float | None = Field(default=None, gt=0)
+    entropy_floor: float | None = Field(default=None, gt=0)
     save_every: int = Field(default=50, ge=1)
     checkpoints: int = Field(default=2, ge=1)
     trl: dict[str, Json] = Field(default_factory=dict)
@@ -183,7 +208,7 @@ class TrainConfig(Frozen):
 
     name: str = Field(pattern=r"^[\w.-]+$")
     output: Path
-    seeds: tuple[int, ...] = Field(default=(0,), min_length=1)
+    seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field(default=(0,), min_length=1)
     store: str | None = None
     threads: int | None = Field(default=None, ge=1)
     report_to: tuple[Logger, ...] = ()
@@ -197,6 +222,8 @@ class TrainConfig(Frozen):
 
     @model_validator(mode="after")
     def _goes_together(self) -> "TrainConfig":
+        if len(set(self.seeds)) < len(self.seeds):
+            raise ValueError("a seed is there twice")
         every = self.evaluation.every
         if self.grpo is not None and every is not None and every % self.grpo.save_every:
             raise ValueError("evaluation.every is no multiple of grpo.save_every")
@@ -219,7 +246,9 @@ def read_config(path: Path, overrides: Sequence[str] = ()) -> TrainConfig:
     """
     try:
         settings = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}.", remedy="Check the path.") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{path}: {error}.", remedy="Check the file.") from error
     for override in overrides:
         _override(settings, override)

@@ -94,9 +94,9 @@ def _trained(trajectory: Trajectory) -> bool:
 def _row(trajectory: Trajectory, end_id: int) -> Row:
     traces = [turn.tokens for turn in trajectory.turns if turn.tokens is not None]
     if not _trained(trajectory):
-        log.warning(
-            "task %s is left out of its group: %s", trajectory.key.task_id, _outcome(trajectory)
-        )
+        told = [fault.message for fault in trajectory.faults[-1:]]
+        why = ": ".join([_outcome(trajectory), *told])
+        log.warning("task %s is left out of its group: %s", trajectory.key.task_id, why)
         return _nothing(traces, end_id)
     if len(traces) < len(trajectory.turns):
         raise UsageError(

@@ -5,6 +5,7 @@ What it relies on is listed in `trl_private`, so that the check there names what
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import torch
@@ -25,6 +26,7 @@ class HookedGRPOTrainer(GRPOTrainer, ABC):
     model: Any
     train_dataset: Any
     num_generations: int
+    _order: Any
     _rewards: torch.Tensor
 
     @abstractmethod
@@ -35,6 +37,12 @@ class HookedGRPOTrainer(GRPOTrainer, ABC):
             inputs: For every row of this rank, what the dataset and the rollout gave for it.
             tensors: TRL's tensors of this rank's rows.
         """
+
+    def saved(self, folder: Path) -> None:
+        """Add to a checkpoint that is about to be written; called on the rank that writes."""
+
+    def resumed(self, folder: Path) -> None:
+        """Take up what `saved` added, before training goes on; called on every rank."""
 
     def sampler(self) -> Sampler[int] | None:
         """Return in which order training draws tasks; None leaves it to TRL."""
@@ -179,7 +187,23 @@ class HookedGRPOTrainer(GRPOTrainer, ABC):
         return tensors
 
     def _get_train_sampler(self, dataset: Any = None) -> Any:
-        return self.sampler() or super()._get_train_sampler(dataset)
+        self._order = self.sampler() or super()._get_train_sampler(dataset)
+        return self._order
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        # Before what TRL writes: a checkpoint counts as whole by the file that is written last.
+        if self.args.should_save:
+            folder = Path(self._get_output_dir(trial))
+            self.saved(folder / f"checkpoint-{self.state.global_step}")
+        super()._save_checkpoint(model, trial)  # type: ignore[no-untyped-call]
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        super()._load_optimizer_and_scheduler(checkpoint)  # type: ignore[no-untyped-call]
+        if checkpoint is None:
+            return
+        self.resumed(Path(checkpoint))
+        for _ in range(int(self.state.epoch or 0)):
+            next(iter(self._order), None)  # each epoch has an order of its own
 
 
 def _joined(

@@ -197,7 +197,7 @@ def _close(
     seats: list[Seat], portal: BlockingPortal, manager: AbstractContextManager[BlockingPortal]
 ) -> None:
     try:
-        while seats:
-            portal.call(seats.pop().leave)
+        for seat in seats:  # which stay known: whoever sits there may make another environment
+            portal.call(seat.leave)
     finally:
         manager.__exit__(None, None, None)

@@ -5,25 +5,25 @@ again goes on where a killed one was.
 """
 
 import os
+import shutil
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import MissingExtraError, UsageError
 from agentgym.training.config import TrainConfig
-from agentgym.training.credit.estimators import estimator
 from agentgym.training.pipeline.folder import TrainingFolder
 from agentgym.training.pipeline.plans import Scene, open_scene
+from agentgym.training.pipeline.progress import Progress, Say
 from agentgym.training.pipeline.report import SeedResult, begun_seeds, read_seed, write_report
 from agentgym.trajectories.store import TrajectoryStore
 from agentgym.types import Json
 
 if TYPE_CHECKING:
     from agentgym.trajectories.record import Trajectory
-
-Say = Callable[[str], None]
 
 _LOGGERS = {"tensorboard": ("tensorboard", "tensorboardX"), "wandb": ("wandb",)}
 _NOT_COMPARED = {"output", "seeds", "store", "threads", "report_to"}
@@ -41,7 +41,7 @@ def train(
     Args:
         config: What to do.
         seeds: Only these of the configuration's seeds.
-        say: Called with a line for every stage that was carried out.
+        say: Called with a line for every stage that was carried out, and now and then meanwhile.
         quiet: Whether the libraries' progress bars and notes are kept off standard error.
 
     Returns:
@@ -49,9 +49,9 @@ def train(
 
     Raises:
         MissingExtraError: The packages that train are not installed.
-        UnknownNameError: There is no such environment, task set, split or estimator.
+        UnknownNameError: There is no such environment, task set, split, estimator or recipe.
         UsageError: A setting cannot be, a logger is not installed, the output folder is of
-            another training, or another process trains in it.
+            another training or cannot be written, or another process trains in it.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise UsageError(
@@ -62,17 +62,21 @@ def train(
     chosen = config.seeds if seeds is None else tuple(seeds)
     scene = open_scene(config.environment)
     _check_loggers(config)
-    if config.grpo is not None:
-        estimator(config.grpo.estimator, **config.grpo.options)  # a wrong one is refused now
     _prepare(config, quiet=quiet)
+    _check(config, scene)
     with TrajectoryStore.open(config.store) as store:
+        for run in config.demonstrations.runs:
+            store.get_run(run)
         for seed in chosen:
             folder = TrainingFolder(config.output / f"seed-{seed}", _compared(config))
             with folder.owned():
-                _Training(config, scene, store, folder, seed, say or _silent).carry_out()
+                progress = Progress(say or _silent, seed)
+                with _written(folder.path):
+                    _Training(config, scene, store, folder, seed, progress).carry_out()
     begun = sorted({*begun_seeds(config), *chosen})
     results = {seed: read_seed(config.output, seed) for seed in begun}
-    write_report(config, list(results.values()))
+    with _written(config.output):
+        write_report(config, list(results.values()))
     return [results[seed] for seed in chosen]
 
 
@@ -86,14 +90,14 @@ class _Training:
         store: TrajectoryStore,
         folder: TrainingFolder,
         seed: int,
-        say: Say,
+        progress: Progress,
     ) -> None:
         self._config = config
         self._scene = scene
         self._store = store
         self._folder = folder
         self._seed = seed
-        self._say = say
+        self._progress = progress
         # Runs of an output folder that was removed must not be taken for this one's.
         begun = folder.done.get("begun") or {"id": uuid.uuid4().hex[:6]}
         if "begun" not in folder.done:
@@ -116,7 +120,9 @@ class _Training:
         path = self._folder.path / "start"
         if "start" not in self._folder.done:
             self._seeded()
-            met = meet_words(self._scene, self._store, self._prefix, seed=self._seed)
+            met = meet_words(
+                self._scene, self._store, self._prefix, seed=self._seed, progress=self._progress
+            )
             runs = [*met, *self._demonstrations()]
             episodes = self._episodes(runs)
             model, tokenizer = make_micro(self._config, self._scene, episodes, seed=self._seed)
@@ -130,16 +136,23 @@ class _Training:
 
         if self._config.sft is None:
             return []
-        if "demonstrations" not in self._folder.done:
-            asked = self._config.demonstrations
-            runs = collect(asked, self._scene, self._store, self._prefix, seed=self._seed)
+        done = self._folder.done.get("demonstrations", {"runs": []})
+        runs: list[str] = list(done["runs"])
+        if not runs or not all(map(self._store.has_run, runs)):  # the store may be a new one
+            runs = collect(
+                self._config.demonstrations,
+                self._scene,
+                self._store,
+                self._prefix,
+                seed=self._seed,
+                progress=self._progress,
+            )
             self._finish("demonstrations", {"runs": runs})
-        runs = self._folder.done["demonstrations"]["runs"]
-        return list(runs)
+        return runs
 
     def _imitated(self) -> Path:
         from agentgym.training.pipeline.demonstrations import read_kept
-        from agentgym.training.pipeline.models import open_model, save_model
+        from agentgym.training.pipeline.models import save_model
         from agentgym.training.pipeline.supervised import imitate
 
         start, path = self._start(), self._folder.path / "sft"
@@ -147,7 +160,7 @@ class _Training:
             self._seeded()
             runs = self._demonstrations()
             episodes = read_kept(self._config.demonstrations, self._store, runs)
-            model, tokenizer = open_model(start)
+            model, tokenizer = self._open(start)
             facts = imitate(
                 model,
                 tokenizer,
@@ -156,6 +169,7 @@ class _Training:
                 self._config,
                 self._config.sft,
                 self._folder,
+                self._progress,
                 seed=self._seed,
             )
             save_model(model, tokenizer, self._config, path)
@@ -175,6 +189,7 @@ class _Training:
                 self._config,
                 self._config.grpo,
                 self._folder,
+                self._progress,
                 evaluate=self._evaluate_model,
                 seed=self._seed,
             )
@@ -184,10 +199,9 @@ class _Training:
 
     def _evaluate(self, path: Path, step: int) -> None:
         from agentgym.training.pipeline.held_out import stage_name
-        from agentgym.training.pipeline.models import open_model
 
         if stage_name(step) not in self._folder.done:
-            self._evaluate_model(*open_model(path), step)
+            self._evaluate_model(*self._open(path), step)
 
     def _evaluate_model(self, model: Any, tokenizer: Any, step: int) -> None:
         from agentgym.training.pipeline.held_out import evaluate
@@ -202,13 +216,31 @@ class _Training:
             self._folder,
             self._prefix,
             seed=self._seed,
+            progress=self._progress,
         )
-        self._say(
-            f"seed {self._seed}, step {step}: success {facts['success']:.3f} on held-out tasks"
-        )
+        told = f"success {facts['success']:.3f}, reward {facts['reward']:.3f}"
+        self._progress.tell(f"step {step}: {told} on {facts['episodes']} held-out episodes")
 
     def _episodes(self, runs: Sequence[str]) -> "list[Trajectory]":
         return [episode for run in runs for episode in self._store.trajectories(run)]
+
+    def _open(self, path: Path) -> tuple[Any, Any]:
+        """Load a stage's model.
+
+        Raises:
+            UsageError: It cannot be loaded.
+        """
+        from agentgym.training.pipeline.models import open_model
+
+        try:
+            return open_model(path)
+        except UsageError as error:
+            if path.parent != self._folder.path:
+                raise  # the person's own model
+            raise UsageError(
+                f"{path} is damaged: {error.message}",
+                remedy=f"Remove {self._folder.path} and train again.",
+            ) from error
 
     def _seeded(self) -> None:
         """Make a stage's randomness depend on the seed alone, not on the stages before it."""
@@ -218,8 +250,8 @@ class _Training:
 
     def _finish(self, stage: str, facts: dict[str, Json]) -> None:
         self._folder.finish(stage, facts)
-        told = ", ".join(f"{name} {value}" for name, value in facts.items())
-        self._say(f"seed {self._seed}, {stage}: {told}")
+        told = ", ".join(f"{name} {_shown(value)}" for name, value in facts.items())
+        self._progress.tell(f"{stage}: {told}")
 
 
 def _prepare(config: TrainConfig, *, quiet: bool) -> None:
@@ -251,6 +283,72 @@ def _check_loggers(config: TrainConfig) -> None:
 def _compared(config: TrainConfig) -> dict[str, Json]:
     settings: dict[str, Json] = config.model_dump(mode="json", exclude=_NOT_COMPARED)
     return settings
+
+
+def _check(config: TrainConfig, scene: Scene) -> None:
+    """Refuse now what a later stage would refuse after hours.
+
+    Raises:
+        UsageError: A setting cannot be.
+    """
+    from agentgym.agents.conversation import format_of
+    from agentgym.agents.factory import make_agent
+    from agentgym.training.pipeline.credit import make_estimator
+    from agentgym.training.pipeline.reinforcement import grpo_settings, recipes_of
+    from agentgym.training.pipeline.supervised import sft_settings
+
+    format_of(config.policy.tokens())
+    path = config.model.path
+    if path is not None and not (path / "config.json").is_file():
+        raise UsageError(
+            f"The folder {str(path)!r} holds no model.",
+            remedy="Set model.path to one that `save_pretrained` wrote.",
+        )
+    if config.sft is not None:
+        sft_settings(config, config.sft, config.output, seed=0)
+        if not config.demonstrations.runs and config.demonstrations.model is None:
+            make_agent(config.demonstrations.agent, scene.env_spec)
+    grpo = config.grpo
+    if grpo is None:
+        return
+    grpo_settings(config, grpo, config.output, context=None, seed=0)
+    make_estimator(grpo.estimator, grpo.options)
+    recipes_of(scene, grpo)
+    if grpo.tasks > len(scene.train):
+        raise UsageError(
+            f"A step plays {grpo.tasks} tasks, and there are {len(scene.train)} to learn from.",
+            remedy="Lower grpo.tasks, or raise environment.train_limit.",
+        )
+
+
+@contextmanager
+def _written(folder: Path) -> Iterator[None]:
+    """Say in one line that the disk would not take what was to be written inside the block.
+
+    Raises:
+        UsageError: It would not.
+    """
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except (OSError, RuntimeError, SafetensorError) as error:
+        if isinstance(error, OSError):
+            where = f"{error.filename}: " if error.filename else ""
+            said = f"{where}{error.strerror or error}"
+        elif shutil.disk_usage(folder).free < 2**20:  # torch and safetensors do not say it so
+            said = f"{folder}: No space left on device"
+        else:
+            raise
+        raise UsageError(
+            f"The training stopped: {said}.", remedy="Mend that; the same command then goes on."
+        ) from error
+
+
+def _shown(value: Json) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return ", ".join(value) if isinstance(value, list) else str(value)
 
 
 def _silent(line: str) -> None:

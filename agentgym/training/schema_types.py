@@ -3,6 +3,7 @@
 import inspect
 import keyword
 import operator
+import re
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, Literal
@@ -18,6 +19,7 @@ _PLAIN: dict[str, Any] = {
     "null": type(None),
 }
 _RESERVED = ("reset", "get_reward")
+_MARKS = re.compile(r"\b(Args|Returns|Raises|choices):", re.IGNORECASE)
 _DEEP = 8
 """Levels of nesting below which a schema's type is no longer spelled out."""
 
@@ -40,9 +42,7 @@ def tool_method(tool: ToolSpec) -> Callable[..., str]:
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty
-            if name in required
-            else properties[name].get("default"),
+            default=inspect.Parameter.empty if name in required else _default(properties[name]),
             annotation=types[name],
         )
         for name in properties
@@ -63,9 +63,9 @@ def tool_method(tool: ToolSpec) -> Callable[..., str]:
 
 def python_type(schema: Json, defs: Json, depth: int = 0) -> Any:
     """Return the type hint of a JSON schema; `Any` where it says nothing that a hint can say."""
-    if "$ref" in schema:
+    if isinstance(schema, dict) and "$ref" in schema:
         schema = defs.get(str(schema["$ref"]).rpartition("/")[2], {})
-    if depth > _DEEP:
+    if depth > _DEEP or not isinstance(schema, dict):  # true and false are schemas too
         return Any
     if "const" in schema:
         return _literal([schema["const"]])
@@ -81,13 +81,19 @@ def python_type(schema: Json, defs: Json, depth: int = 0) -> Any:
             return list[python_type(schema.get("items", {}), defs, depth + 1)]  # type: ignore[misc]
         case "object":
             return dict[str, Any]
-        case kind:
+        case str(kind):
             return _PLAIN.get(kind, Any)
+        case _:
+            return Any
+
+
+def _default(schema: Json) -> Json:
+    return schema.get("default") if isinstance(schema, dict) else None
 
 
 def _literal(values: Sequence[Json]) -> Any:
     # Only what a JSON scalar can be has a literal type that is written into a schema again.
-    if all(isinstance(value, str | int | float | None) for value in values):
+    if values and all(isinstance(value, str | int | float | None) for value in values):
         return Literal[tuple(values)]
     return Any
 
@@ -97,19 +103,26 @@ def _union(types: Sequence[Any]) -> Any:
 
 
 def _docstring(tool: ToolSpec, properties: dict[str, Json]) -> str:
-    about = tool.description.strip() or tool.name
+    about = _plain_words(tool.description).strip() or tool.name
     if not properties:
         return about
-    lines = [
-        f"    {name}: {' '.join(str(part.get('description') or name).split())}"
-        for name, part in properties.items()
-    ]
+    lines = [f"    {name}: {_about(name, part)}" for name, part in properties.items()]
     return "\n".join([about, "", "Args:", *lines])
+
+
+def _about(name: str, schema: Json) -> str:
+    described = schema.get("description") if isinstance(schema, dict) else None
+    return " ".join(_plain_words(str(described or name)).split())
+
+
+def _plain_words(text: str) -> str:
+    """Return a text that holds nothing which docstrings are taken apart by."""
+    return _MARKS.sub(r"\1 :", text)
 
 
 def _check_names(tool: ToolSpec) -> None:
     remedy = "Train through rollout_func, which takes any tool."
-    if tool.name in _RESERVED or tool.name.startswith("_"):
+    if not tool.name or tool.name in _RESERVED or tool.name.startswith("_"):
         raise UsageError(f"No method can be the tool {tool.name!r}.", remedy=remedy)
     for name in tool.parameters.get("properties", {}):
         if not name.isidentifier() or keyword.iskeyword(name) or name == "self":

@@ -51,7 +51,7 @@ class TrlSpec:
     Args:
         env: An environment's name or spec.
         tasks: The tasks, or the name or path of a set; None takes the default set.
-        split: The split that is taken of a set given by name or path; None takes all of it.
+        split: The split that is trained on, of a set given by name or path; None takes all of it.
         env_options: The environment's own options.
         wrap: What is made of each environment before it is played.
         seed: What environments are reset with.
@@ -101,11 +101,11 @@ class TrlSpec:
                 remedy='Leave history at "full".',
             )
         env_spec = named_spec(env) if isinstance(env, str) else env
-        if not isinstance(tasks, TaskSet):
-            tasks = load_tasks(env_spec, tasks).select(split=split)
+        every = tasks if isinstance(tasks, TaskSet) else load_tasks(env_spec, tasks)
+        chosen = every if isinstance(tasks, TaskSet) else every.select(split=split)
         self._plan = TrainingPlan(
             env_spec=env_spec,
-            tasks=tasks,
+            tasks=chosen,
             agent=NullAgent(),  # each episode is played by the policy in training
             env_options=env_options or {},
             seed=seed,
@@ -116,7 +116,8 @@ class TrlSpec:
             step_timeout=step_timeout,
             wrap=wrap,
         )
-        self._tasks = {task.id: task for task in tasks}
+        self._every = every
+        self._tasks = {task.id: task for task in every}
         self._hashes: dict[str, str] = {}
         self._components = [component_reward(name) for name in components]
         self._on_episode = on_episode
@@ -133,25 +134,26 @@ class TrlSpec:
         """One row a task; see `dataset`."""
         return self.dataset()
 
-    def dataset(self, ids: Sequence[str] | None = None) -> "Dataset":
+    def dataset(self, ids: Sequence[str] | None = None, *, split: str | None = None) -> "Dataset":
         """Return a dataset of tasks, for training or evaluation.
 
         A row's `prompt` is a conversation that names the task and says nothing of it; what the
         model reads comes from the environment.
 
         Args:
-            ids: Which tasks; None takes all.
+            ids: Which tasks; None takes all, of `split` or else of the training split.
+            split: Another split of the set, such as the one for `GRPOTrainer(eval_dataset=...)`.
 
         Raises:
-            UnknownNameError: There is no such task.
+            UnknownNameError: There is no such task or split.
         """
         from datasets import Dataset
 
+        if ids is None:
+            tasks = self._plan.tasks if split is None else self._every.select(split=split)
+            ids = [task.id for task in tasks]
         return Dataset.from_list(
-            [
-                {"prompt": self._prompt(self.task(task_id)), TASK_ID: task_id}
-                for task_id in (self._tasks if ids is None else ids)
-            ]
+            [{"prompt": self._prompt(self.task(task_id)), TASK_ID: task_id} for task_id in ids]
         )
 
     @property
@@ -275,7 +277,7 @@ class TrlSpec:
     async def _first_tools(self) -> tuple[ToolSpec, ...]:
         seat = Seat(self._plan)
         try:
-            task = next(iter(self._tasks.values()))
+            task = next(iter(self._plan.tasks))
             observation = await seat.environment().reset(task, seed=self._plan.seed)
         finally:
             await seat.leave()

@@ -11,7 +11,7 @@ from agentgym.rollout.attempts import Seat
 from agentgym.rollout.plan import Plan
 from agentgym.training.contract import task_ids
 from agentgym.training.schema_types import tool_method
-from agentgym.types import Action, Observation, Reward, Task, ToolCall, ToolSpec
+from agentgym.types import Action, ImagePart, Observation, Reward, Task, ToolCall, ToolSpec
 
 log = logging.getLogger("agentgym")
 
@@ -69,6 +69,7 @@ class ToolEpisode:
         self._over = observation is None
         if observation is None:
             return OVER
+        _check_text(observation)
         if tuple(observation.tools) != tuple(self._tools):
             raise UsageError(
                 f"The task {task.id!r} offers other tools than the first one.",
@@ -83,6 +84,7 @@ class ToolEpisode:
         action = Action(tool_calls=(ToolCall(name=name, arguments=dict(arguments)),))
         try:
             transition = await self._patiently("step", self._seat.environment().step, action)
+            _check_text(transition.observation)
         except AgentgymError as error:
             await self._fail(error)
             return OVER
@@ -145,6 +147,15 @@ class ToolEpisode:
             raise EnvironmentTimeoutError(
                 f"The environment did not answer within {self._plan.step_timeout:g} s ({where})."
             ) from None
+
+
+def _check_text(observation: Observation) -> None:
+    contents = [message.content for message in observation.messages]
+    if any(isinstance(p, ImagePart) for c in contents if not isinstance(c, str) for p in c):
+        raise UsageError(
+            "The environment shows an image, and tools answer with text only.",
+            remedy="Choose the environment's text form where it has one.",
+        )
 
 
 class ToolEnvironmentBase:

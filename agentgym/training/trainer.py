@@ -1,8 +1,9 @@
 """TRL's GRPO with an advantage for every turn, and with recipes."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from agentgym.training.credit.base import Advantages, Episode, Estimator, Learne
 from agentgym.training.credit.estimators import estimator as named_estimator
 from agentgym.training.hooks import HookedGRPOTrainer
 from agentgym.training.recipes.base import Batch, Recipe, Result, Rows, succeeded
+from agentgym.training.recipes.learned import load_learned, save_learned
 from agentgym.training.recipes.sampler import TaskSampler
 from agentgym.training.tokens import NOBODY
 
@@ -111,14 +113,33 @@ class TurnLevelGRPOTrainer(HookedGRPOTrainer):
         results = self.gathered(
             [_result(row, reward) for row, reward in zip(inputs, rewards[first:], strict=False)]
         )
+        self.record("credit/success", _mean([one.success for one in results if not one.replayed]))
         if self.mode == "train":
             self._apply_recipes(Batch(inputs, tensors, turns, results, first, self.group_size))
             if isinstance(self.estimator, Learner):
                 scored = zip(episodes, rewards, strict=True)
                 self.estimator.learn([one for one, reward in scored if not math.isnan(reward)])
 
+    def saved(self, folder: Path) -> None:
+        """Keep what recipes and a learned estimator know with the checkpoint."""
+        save_learned([*self.recipes, self.estimator, self._order], folder)
+
+    def resumed(self, folder: Path) -> None:
+        """Take up what recipes and a learned estimator knew."""
+        load_learned([*self.recipes, self.estimator, self._order], folder)
+
     def sampler(self) -> Sampler[int] | None:
-        """Return a sampler that draws by the recipes' weights, where a recipe has any."""
+        """Return a sampler that draws by the recipes' weights, where a recipe has any.
+
+        Raises:
+            UsageError: There are fewer tasks than a batch needs, of which TRL would make no batch.
+        """
+        groups = (self.args.generation_batch_size or 0) // self.num_generations
+        if isinstance(self.train_dataset, Sized) and len(self.train_dataset) < groups:
+            raise UsageError(
+                f"A batch needs {groups} tasks, and there are {len(self.train_dataset)}.",
+                remedy="Add tasks, raise num_generations or lower generation_batch_size.",
+            )
         if not any(type(recipe).weights is not Recipe.weights for recipe in self.recipes):
             return None
         if "task_id" not in (self.train_dataset.column_names or ()):
@@ -130,7 +151,7 @@ class TurnLevelGRPOTrainer(HookedGRPOTrainer):
             list(self.train_dataset["task_id"]),
             self.recipes,
             group_size=self.num_generations,
-            groups=(self.args.generation_batch_size or 0) // self.num_generations,
+            groups=groups,
             repeats=self.num_iterations * (self.args.steps_per_generation or 1),
             seed=self.args.seed,
         )

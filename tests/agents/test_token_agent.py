@@ -18,7 +18,7 @@ from agentgym.rollout.episode import Episode, Rules, play
 from agentgym.training.checking import TokenizerDecoder
 from agentgym.training.tokens import drift, rows
 from agentgym.trajectories.record import Outcome
-from agentgym.types import Limits, TokenTrace
+from agentgym.types import Limits, Message, TextPart, TokenTrace
 from tests.environments import RoomEnvironment
 from tests.training.buttons import ButtonEnvironment, button_tasks
 from tests.training.byte_tokens import byte_tokenizer, template
@@ -241,3 +241,51 @@ def test_a_format_that_does_not_exist_is_refused() -> None:
     chat = ChatTokens(byte_tokenizer(template("qwen3")))
     with pytest.raises(UnknownNameError, match="react"):
         TokenAgent("x", Says(None, []), chat, TokenSettings(format="reakt"))
+
+
+class Parted(ButtonEnvironment):
+    """Speaks in parts of text."""
+
+    async def setup(self) -> Any:
+        await super().setup()
+        parts = (TextPart(text="Press"), TextPart(text="red."))
+        return [Message(role="user", content=parts)]
+
+
+@pytest.mark.parametrize("name", ["qwen3", "qwen2_5", "llama3_training"])
+async def test_text_in_parts_is_read_whole(name: str) -> None:
+    tokenizer = byte_tokenizer(template(name))
+    _, says = await played([RED + END], tokenizer, Parted(), told=False)
+    assert "Press\nred." in tokenizer.decode(says.requests[0].prompt_ids)
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "message"),
+    [
+        ("llama3_training", "hermes", "does not show the tools"),
+        ("gemma3", "hermes", "does not show the tools"),
+        ("diffusion_gemma", "hermes", "not prefix-preserving"),
+        ("llama3_1", "native", "a form of its own"),
+        ("qwen3_5_think", "native", "a form of its own"),
+    ],
+)
+async def test_templates_whose_calls_cannot_be_played_are_refused_before_the_first(
+    name: str, form: str, message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        await played(["x"], byte_tokenizer(template(name)), format=form)
+
+
+async def test_a_template_of_one_call_a_turn_lets_the_model_make_two() -> None:
+    tokenizer = byte_tokenizer(template("llama3_1"))
+    episode, says = await played([LOOK + LOOK + END, RED + END], tokenizer, format="hermes")
+    assert len(episode.turns[0].action.tool_calls) == 2
+    first, second = (tokenizer.decode(request.prompt_ids) for request in says.requests)
+    assert second.removeprefix(first + LOOK + LOOK).count('"red"') == 2
+    assert len(rows(traces(episode))) == 1
+
+
+async def test_a_template_that_leaves_out_an_answer_is_refused() -> None:
+    tokenizer = byte_tokenizer(template("cohere2"))
+    with pytest.raises(UsageError, match="leaves out a message of the role tool"):
+        await played([LOOK + END, RED + END], tokenizer, told=False, format="hermes")

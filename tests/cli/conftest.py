@@ -6,11 +6,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import pytest
 
+from agentgym.cli.main import main
 from agentgym.trajectories.record import Trajectory
 from agentgym.trajectories.store import TrajectoryStore
 
@@ -54,6 +58,23 @@ class Command:
         """Run to the end, and hold it to an exit code and to no traceback."""
         done = self.finish(self.start(*arguments, env=env))
         assert done.code == code, done
+        return done
+
+    def inside(self, *arguments: str, code: int = 0) -> Done:
+        """Run to the end in this process: the same words and code, without a start's seconds."""
+        out, err = StringIO(), StringIO()
+        with (
+            chdir(self.folder),
+            patch.dict(os.environ, self.environ, clear=True),
+            patch.object(sys, "argv", ["agentgym", *arguments]),
+            redirect_stdout(out),
+            redirect_stderr(err),
+            pytest.raises(SystemExit) as ended,
+        ):
+            main()
+        done = Done(ended.value.code or 0, out.getvalue(), err.getvalue())  # type: ignore[arg-type]
+        assert done.code == code, done
+        assert "Traceback" not in done.err, done
         return done
 
     def start(

@@ -1,11 +1,12 @@
 """A person's mistakes: one line with the remedy, exit code 2, never a traceback."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Command
+from tests.cli.conftest import Command, Done
 from tests.servers import free_port
 
 TASK = '{"id": "a", "public": {"db": "shop", "question": "q"}, "private": {"gold": "SELECT 1"}}'
@@ -103,8 +104,8 @@ EVALUATIONS = {
 }
 
 
-def held_to_one_line(agentgym: Command, arguments: tuple[str, ...], words: str) -> None:
-    done = agentgym(*arguments, code=2)
+def held_to_one_line(run: Callable[..., Done], arguments: tuple[str, ...], words: str) -> None:
+    done = run(*arguments, code=2)
     assert done.out == ""
     assert done.err.startswith("agentgym: ")
     assert done.err.endswith("\n")
@@ -115,7 +116,7 @@ def held_to_one_line(agentgym: Command, arguments: tuple[str, ...], words: str) 
 
 @pytest.mark.parametrize("mistake", EVALUATIONS)
 def test_a_mistake_in_eval(agentgym: Command, files: Path, mistake: str) -> None:
-    held_to_one_line(agentgym, *EVALUATIONS[mistake])
+    held_to_one_line(agentgym.inside, *EVALUATIONS[mistake])
 
 
 def test_a_mistake_plays_nothing(agentgym: Command, files: Path) -> None:

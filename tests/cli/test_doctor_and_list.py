@@ -24,10 +24,10 @@ def broken(agentgym: Command) -> Command:
 
 def test_help_names_every_command(agentgym: Command) -> None:
     for arguments in ((), ("--help",), ("-h",)):
-        out = agentgym(*arguments).out
+        out = agentgym.inside(*arguments).out
         assert all(f"  {command} " in out for command in COMMANDS)
     for command in COMMANDS:
-        assert "--json" in agentgym(command, "--help").out
+        assert "--json" in agentgym.inside(command, "--help").out
 
 
 def test_environments_are_listed(agentgym: Command) -> None:

@@ -71,6 +71,8 @@ def test_parquet_and_mistakes(played: Command) -> None:
         (("good", "--format", "dpo"), "Nothing is left to export."),
         (("good", "--format", "dpo", "--same", "place"), "--same is 'place'."),
         (("good", "--format", "sft", "--action-format", "bracket"), "Did you mean 'brackets'"),
+        (("good", "--format", "dpo", "--margin", "-1"), "--margin is -1.0."),
+        (("good", "--format", "dpo", "--label-by", "turn"), "--label-by says nothing for"),
         (("good", "anny", "--format", "sft"), "Did you mean 'any'"),
     ):
         done = played("export", *arguments, code=2)

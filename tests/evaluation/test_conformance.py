@@ -210,9 +210,9 @@ async def test_a_fingerprint_that_never_changes_is_a_note(tasks_root: Path) -> N
 
 
 async def test_what_hangs_is_a_failure(tasks_root: Path) -> None:
-    report = await examine(tasks_root, "leftovers:HangsWhenUnused", patience=0.2)
+    report = await examine(tasks_root, "leftovers:HangsWhenUnused", patience=3.0)
     assert failed(report) == {"state.close_unused", "state.step_before_reset"}
-    assert "did not come to an end within 2 s" in report.failures[0].detail
+    assert "did not come to an end within 3 s" in report.failures[0].detail
 
 
 async def test_the_oracle_can_be_tried_on_every_task(tasks_root: Path) -> None:

@@ -177,6 +177,7 @@ def make_trainer(
         "logging_steps": 1000,
         "beta": 0.0,
         "gradient_checkpointing": False,
+        "save_strategy": "no",
         **settings,
     }
     args = GRPOConfig(
@@ -184,7 +185,6 @@ def make_trainer(
         use_cpu=True,
         bf16=False,
         report_to="none",
-        save_strategy="no",
         disable_tqdm=True,
         **chosen,
     )

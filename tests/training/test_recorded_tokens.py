@@ -92,7 +92,9 @@ class Letters:
         (0, {"logprobs": (-1.0,)}, "lengths", "2 sampled tokens have 1 log-probabilities."),
         (0, {"logprobs": (-1.0, 0.5)}, "lengths", "A log-probability is above 0"),
         (1, {"prompt_ids": (1, 2, 3, 4, 9, 6)}, "prefix", "at token 4 of 5; a new row begins."),
-        (1, {"prompt_ids": (1, 2)}, "prefix", "at token 2 of 5"),
+        (1, {"prompt_ids": (1, 2)}, "prefix", "leaves turn 0 at token 2 of 5"),
+        (1, {"prompt_ids": (1, 2, 3, 4, 5, -6)}, "ids", "Token 5 of the prompt is -6"),
+        (0, {"output_ids": (4, 10**30)}, "ids", "Token 1 of the output is 1000"),
         (1, {}, "drift", "the sampled tokens are others"),
     ],
 )
@@ -112,7 +114,7 @@ async def test_the_turn_that_breaks_is_named(
     found = [one for one in check_episode(trajectory, Letters()) if one.kind == kind]
     assert [(one.task_id, one.epoch, one.turn) for one in found] == [("count-1", 0, turn)]
     assert told in found[0].message
-    assert found[0].fault == (kind == "lengths")
+    assert found[0].fault == (kind in ("lengths", "ids"))
 
 
 async def test_the_command_checks_a_stored_run(

@@ -153,12 +153,13 @@ def test_rows_say_which_turn_sampled_each_token(trained: Callable[..., Trained])
 
 
 def test_an_environment_that_breaks_for_good_keeps_its_rows_and_is_not_scored(
-    trained: Callable[..., Trained],
+    trained: Callable[..., Trained], caplog: pytest.LogCaptureFixture
 ) -> None:
     times = {"button-1": 10**6}
     one = trained(wrap=lambda inner: Failing(inner, times), components=("grade",),
                   config={"reward_weights": [1.0, 0.0]})  # fmt: skip
     output = one.rollout()
+    assert "left out of its group: error:environment_lost: The buttons burnt." in caplog.text
     check_rows(output, 12)
     broken = [at for at, task_id in enumerate(output["task_id"]) if task_id == "button-1"]
     assert len(broken) == 4
@@ -260,6 +261,25 @@ def test_the_dataset_names_tasks_and_tells_nothing_of_them() -> None:
     ]
 
 
+def test_another_split_is_a_dataset_of_the_same_spec() -> None:
+    spec = TrlSpec("maze", "tiny")
+    held_out = spec.dataset(split="test")["task_id"]
+    assert len(held_out) > 0
+    assert {spec.task(name).split for name in held_out} == {"test"}
+    assert {spec.task(name).split for name in spec.train_dataset["task_id"]} == {"train"}
+    with pytest.raises(UnknownNameError, match="test"):
+        spec.dataset(split="tset")
+
+
+def test_a_trainer_evaluates_by_groups_of_their_own_size(trained: Callable[..., Trained]) -> None:
+    kept: list[Trajectory] = []
+    one = trained(config={"num_generations_eval": 2}, on_episode=kept.append)
+    found: Any = one.trainer.evaluate(one.spec.dataset(["button-2", "button-0"]))
+    assert [one.key.task_id for one in kept] == ["button-2"] * 2 + ["button-0"] * 2
+    grades = [one.grade.value for one in kept if one.grade is not None]
+    assert found["eval_reward"] == pytest.approx(sum(grades) / 4)
+
+
 class Presses:
     """A model that always samples the same, with log-probabilities."""
 
@@ -301,8 +321,15 @@ def test_environments_are_kept_from_batch_to_batch_and_closed_in_the_end() -> No
         assert [one.grade and one.grade.value for one in played] == [0.5, 0.0, 0.5, 0.5]
     assert model.over == 2
     assert counts == {"made": 2, "closed": 0}
+    for made in (2, 4):  # after closing, new ones are made, and closed like the first
+        rollouts.close()
+        rollouts.close()
+        assert counts == {"made": made, "closed": made}
+        rollouts.play(
+            jobs, lambda sampler: TokenAgent("x", sampler, chat, TokenSettings(**POLICY)), model
+        )
     rollouts.close()
-    assert counts == {"made": 2, "closed": 2}
+    assert counts == {"made": 6, "closed": 6}
 
 
 @pytest.mark.parametrize(

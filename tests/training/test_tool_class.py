@@ -18,7 +18,7 @@ from agentgym.training.rewards import component_reward, episode_reward
 from agentgym.training.schema_types import python_type, tool_method
 from agentgym.training.spec import TrlSpec
 from agentgym.training.tool_class import OVER
-from agentgym.types import Limits, ToolSpec
+from agentgym.types import ImagePart, Limits, Message, ToolSpec
 from tests.environments import RoomEnvironment
 from tests.training.buttons import BUTTONS, Failing, button_tasks
 
@@ -175,6 +175,9 @@ def test_tools_that_change_are_refused(spec: Callable[..., TrlSpec]) -> None:
     [
         ("reset", {}, "No method can be the tool 'reset'"),
         ("_close", {}, "No method can be the tool '_close'"),
+        ("", {}, "No method can be the tool ''"),
+        ("go", {"class": {"type": "string"}}, "the argument 'class'"),
+        ("go", {"$ref": {"type": "string"}}, "the argument '\\$ref'"),
         ("go", {"from": {"type": "string"}}, "the argument 'from'"),
         ("go", {"self": {"type": "string"}}, "the argument 'self'"),
     ],
@@ -201,10 +204,14 @@ def test_names_that_no_method_can_have_are_refused(
         ({"$ref": "#/$defs/Colour"}, Literal["red"]),
         ({"$ref": "#/$defs/Tree"}, None),
         ({"enum": [["a"]]}, Any),
+        ({"enum": []}, Any),
+        ({"type": []}, Any),
+        ({"type": "array", "items": True}, list[Any]),
+        (True, Any),
         ({}, Any),
     ],
 )
-def test_schemas_become_type_hints(schema: dict[str, Any], expected: Any) -> None:
+def test_schemas_become_type_hints(schema: Any, expected: Any) -> None:
     defs = {
         "Colour": {"enum": ["red"]},
         "Tree": {"type": "array", "items": {"$ref": "#/$defs/Tree"}},
@@ -232,3 +239,69 @@ def test_every_tool_has_a_schema_that_transformers_reads() -> None:
     assert properties["most"] == {"type": "integer", "description": "most"}
     assert found[0]["description"] == "Search.\n\nMore of it."
     assert found[1]["parameters"]["properties"] == {}
+
+
+def test_words_that_docstrings_are_taken_apart_by_stay_words() -> None:
+    unit = {"type": "string", "description": "The unit (choices: metric, imperial)"}
+    parameters = {"type": "object", "properties": {"unit": unit, "other": True}}
+    about = "Weigh it.\n\nArgs:\n  none: at all\n\nReturns: its weight."
+    tool = ToolSpec(name="'; import os", description=about, parameters=parameters)
+    found = get_json_schema(tool_method(tool))["function"]
+    assert found["name"] == "'; import os"
+    assert found["description"] == about.replace("s:", "s :")
+    assert found["parameters"]["properties"] == {
+        "unit": {"type": "string", "description": "The unit (choices : metric, imperial)"},
+        "other": {"description": "other"},
+    }
+
+
+class Showing(Wrapper):
+    """Shows an image, first or in answer to a call."""
+
+    def __init__(self, inner: Environment, first: bool) -> None:
+        super().__init__(inner)
+        self.first = first
+
+    async def reset(self, task: Any, *, seed: int) -> Any:
+        found = await super().reset(task, seed=seed)
+        return found.model_copy(update={"messages": IMAGE}) if self.first else found
+
+    async def step(self, action: Any) -> Any:
+        found = await super().step(action)
+        shown = found.observation.model_copy(update={"messages": IMAGE})
+        return found.model_copy(update={"observation": shown})
+
+
+IMAGE = (Message(role="user", content=(ImagePart.from_bytes(b"x"),)),)
+
+
+def test_an_image_is_refused_and_not_left_out(spec: Callable[..., TrlSpec]) -> None:
+    with pytest.raises(UsageError, match="shows an image"):
+        begun(spec(wrap=lambda inner: Showing(inner, True)))
+    environment, _ = begun(spec(wrap=lambda inner: Showing(inner, False)))
+    assert environment.look() == OVER
+    with pytest.raises(UsageError, match="shows an image"):
+        environment.get_reward()
+
+
+def test_what_is_made_after_closing_is_closed_too(spec: Callable[..., TrlSpec]) -> None:
+    lives: list[int] = []
+
+    class Counted(Failing):
+        async def close(self) -> None:
+            lives.append(-1)
+
+    def counted(inner: Environment) -> Environment:
+        lives.append(1)
+        return Counted(inner, {})
+
+    one = spec(wrap=counted)
+    environment, _ = begun(one)
+    for _ in range(2):
+        one.close()
+        assert sum(lives) == 0
+        assert environment.reset(**one.train_dataset[0]) == "red"
+        assert sum(lives) == 1
+    one.close()
+    one.close()
+    assert sum(lives) == 0

@@ -225,3 +225,48 @@ def test_what_turns_cannot_follow_is_refused(tmp_path: Path) -> None:
         make_trainer(
             tmp_path, Script(BATCH), estimator=lambda group: [], estimator_options={"gamma": 1}
         )
+
+
+class Theirs(Recipe):
+    """Puts back the one advantage a row that TRL had worked out."""
+
+    def credit(self, batch: Batch, trainer: Any) -> None:
+        batch.tensors["advantages"] = torch.tensor(own(trainer))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"loss_type": "cispo", "num_iterations": 2},
+        {"loss_type": "luspo", "importance_sampling_level": "sequence"},
+        {"loss_type": "grpo", "importance_sampling_level": "sequence", "num_iterations": 2},
+        {"loss_type": "sapo", "steps_per_generation": 2, "per_device_train_batch_size": 2},
+        {"loss_type": "vespo", "gradient_accumulation_steps": 2, "per_device_train_batch_size": 2},
+    ],
+    ids=lambda settings: "-".join(map(str, settings.values())),
+)
+def test_training_with_the_episode_estimator_is_trls_own(
+    tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    found: list[torch.Tensor] = []
+    for recipes in ([], [Theirs()]):
+        trainer = make_trainer(
+            tmp_path,
+            Script(BATCH, [[1.0], [0.0, 0.5], [0.2], [0.0]]),
+            recipes=recipes,
+            max_steps=3,
+            learning_rate=0.1,
+            optim="sgd",
+            **settings,
+        )
+        trainer.train()
+        found.append(torch.cat([p.detach().flatten() for p in trainer.model.parameters()]))
+    start = torch.cat([p.detach().flatten() for p in model().parameters()])
+    assert (found[0] - start).abs().max() > 1e-3
+    torch.testing.assert_close(found[0], found[1], atol=1e-6, rtol=1e-5)
+
+
+def test_too_few_tasks_for_a_batch_are_named(tmp_path: Path) -> None:
+    trainer = make_trainer(tmp_path, Script(BATCH), generation_batch_size=65 * 4)
+    with pytest.raises(UsageError, match="A batch needs 65 tasks, and there are 64"):
+        trainer.train()

@@ -66,4 +66,4 @@ def test_settings_of_trl_are_checked_by_name_and_value(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match=r"setting of \[grpo\.trl\]: 'bta'\. .*'beta'"):
         settings_for(trl.GRPOConfig, chosen, {"bta": 0.2}, config, "grpo.trl")
     with pytest.raises(UsageError, match=r"TRL refuses the settings of grpo\.trl: "):
-        settings_for(trl.GRPOConfig, chosen, {"num_generations": 1}, config, "grpo.trl")
+        settings_for(trl.GRPOConfig, chosen, {"generation_batch_size": 3}, config, "grpo.trl")

@@ -39,18 +39,22 @@ class Check(NamedTuple):
         run: The check itself.
         needs: Without which it is skipped: a declared capability, an oracle, or at least one
             episode that could be recorded.
+        episodes: How many episodes' patience it is given.
     """
 
     name: str
     contract: str
     run: Callable[[Subject], Awaitable[Verdict]]
     needs: tuple[Need, ...] = ()
+    episodes: int = 10
 
 
-def check(topic: str, run: Callable[[Subject], Awaitable[Verdict]], *needs: Need) -> Check:
+def check(
+    topic: str, run: Callable[[Subject], Awaitable[Verdict]], *needs: Need, episodes: int = 10
+) -> Check:
     """Make a check of a function: named after it, its docstring's first line the contract."""
     name = getattr(run, "__name__", "")
-    return Check(f"{topic}.{name}", first_line(run), run, needs)
+    return Check(f"{topic}.{name}", first_line(run), run, needs, episodes)
 
 
 def first_line(documented: object) -> str:

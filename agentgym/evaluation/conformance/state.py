@@ -119,7 +119,7 @@ CHECKS = (
     check("state", after_abandoned, "episodes"),
     check("state", task_untouched, "episodes"),
     check("state", close_twice),
-    check("state", close_unused),
-    check("state", step_before_reset),
+    check("state", close_unused, episodes=1),
+    check("state", step_before_reset, episodes=1),
     check("state", step_after_end, "episodes"),
 )

@@ -67,7 +67,7 @@ async def check_environment(
         turns: Turns of an episode at most; the oracle's are limited by task and spec alone.
         openings: Tasks whose first observation is searched for private text, at most.
         every_oracle: Whether the oracle plays every task, not the sampled ones alone.
-        patience: Seconds an episode may take; a check may take ten times that.
+        patience: Seconds an episode may take; a check that plays some may take ten times that.
 
     Returns:
         The report; whatever an environment raises is in it, as a failure.
@@ -88,7 +88,7 @@ async def check_environment(
         patience=patience,
     )
     await subject.prepare()
-    results = [await _run(item, subject, 10 * patience) for item in CHECKS]
+    results = [await _run(item, subject, item.episodes * patience) for item in CHECKS]
     return Report(
         environment=spec.id,
         task_set=tasks.source,

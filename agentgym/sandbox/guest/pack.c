@@ -113,7 +113,9 @@ static int add_file(struct pack *pack, const char *entry, int above, struct memb
     } else {
         error = begin_content(pack, &status, member);
     }
-    if (!error)
+    if (error)
+        source_close(&pack->file);
+    else
         tar_put(&pack->archive, member);
     return error;
 }
@@ -122,7 +124,7 @@ static int add_link(struct pack *pack, const char *entry, int above, struct memb
     char target[PATH_MAX];
     ssize_t size = readlinkat(above, entry, target, sizeof target - 1);
     if (size < 0)
-        return errno;
+        return errno == EINVAL ? ENOENT : errno; /* it is no link any more */
     target[size] = 0;
     member->target = target;
     tar_put(&pack->archive, member);
@@ -179,7 +181,7 @@ static int leave_folder(struct pack *pack) {
         return 0;
     }
     int error = walk_up(&pack->walk);
-    if (error == ESTALE)
+    if (error) /* it has been moved, or may not be passed any more */
         error = walk_return(&pack->walk, pack->top);
     pack->name.end = pack->name.start + pack->top_name;
     for (size_t depth = 1; depth < pack->walk.depth; depth++) {

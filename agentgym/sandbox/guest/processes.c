@@ -14,12 +14,26 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define MOST_LISTINGS 16u
+
 struct process {
     pid_t pid, parent;
     char state; /* of its first thread, which may end before others */
     int threads;
     unsigned long long start; /* with the pid it names a process for good */
-    bool below;
+    bool below; /* what is looked for */
+    bool fresh; /* added by the last listing */
+    bool met;   /* has had its signal */
+};
+
+struct look { /* at the processes, by pid */
+    struct process *all;
+    size_t count, capacity;
+};
+
+struct family {
+    pid_t parent;
+    const struct children *but; /* without these of its children and commands; NULL: with all */
 };
 
 static DIR *proc;
@@ -44,7 +58,6 @@ static bool read_process(const char *pid, struct process *process) {
     text[size] = 0;
     char *rest = strrchr(text, ')'); /* the program's name before it may hold anything */
     process->pid = atoi(pid);
-    process->below = false;
     return rest && sscanf(rest,
                           ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
                           "%d %*d %llu",
@@ -57,63 +70,55 @@ static int by_pid(const void *left, const void *right) {
     return (a->pid > b->pid) - (a->pid < b->pid);
 }
 
-/* Return the number given to a process last; it changes with every fork of the namespace. */
-static int last_pid(void) {
-    char text[128];
-    int last = -1, fd = openat(dirfd(proc), "loadavg", O_RDONLY | O_CLOEXEC);
-    ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    text[size < 0 ? 0 : size] = 0;
-    sscanf(text, "%*s %*s %*s %*s %d", &last);
-    return last;
-}
-
-/* Whether the last look at the processes saw them all. Where some forked meanwhile one may have
- * been seen neither before, when it did not exist, nor after, when its parent did no more. */
+/* Whether the last look at the processes missed none of those looked for. */
 bool processes_complete(void) {
     return complete;
 }
 
-static struct process *read_processes(size_t *count) {
-    struct process *processes = NULL;
-    size_t capacity = 0;
-    int last = last_pid();
-    *count = 0;
-    rewinddir(proc);
-    for (struct dirent *entry; (entry = readdir(proc));) {
-        if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
-            continue;
-        processes = grow_array(processes, *count, &capacity, sizeof *processes);
-        *count += read_process(entry->d_name, processes + *count);
-    }
-    complete = last >= 0 && last == last_pid();
-    if (*count)
-        qsort(processes, *count, sizeof *processes, by_pid);
-    return processes;
+static struct process *find(const struct look *look, size_t count, pid_t pid) {
+    struct process key = {.pid = pid};
+    return count ? bsearch(&key, look->all, count, sizeof key, by_pid) : NULL;
+}
+
+static bool is_new(const struct process *process, const struct children *before) {
+    for (const struct command *command = commands; command; command = command->next)
+        if (command->pid == process->pid)
+            return false;
+    for (size_t i = 0; i < before->count; i++)
+        if (before->all[i].pid == process->pid && before->all[i].start == process->start)
+            return false;
+    return true;
+}
+
+static bool is_child(const struct process *process, const struct family *family) {
+    return process->parent == family->parent && (!family->but || is_new(process, family->but));
 }
 
 /* Mark what descends from what is marked. Parents mostly have the lower number, so that one pass
  * finds nearly all. */
-static void mark_below(struct process *processes, size_t count) {
+static void mark_below(struct look *look) {
     for (bool found = true; found;) {
         found = false;
-        for (size_t i = 0; i < count; i++) {
-            struct process *process = processes + i, key = {.pid = process->parent};
+        for (size_t i = 0; i < look->count; i++) {
+            struct process *process = look->all + i;
             if (process->below)
                 continue;
-            struct process *parent = bsearch(&key, processes, count, sizeof key, by_pid);
+            const struct process *parent = find(look, look->count, process->parent);
             process->below = parent && parent->below;
             found |= process->below;
         }
     }
 }
 
+static bool has_ended(const struct process *process) {
+    return process->threads <= 1 && (process->state == 'Z' || process->state == 'X');
+}
+
 /* The only place where a signal goes to a process by number. As the first process of a namespace
  * all others are the sandbox's. Elsewhere the number may by now be a stranger's: hold the process
  * and look again at what is held. */
 static bool send_signal(const struct process *process, int number) {
-    if (process->pid <= 1 || process->pid == getpid())
+    if (number == 0 || process->pid <= 1 || process->pid == getpid() || has_ended(process))
         return false;
     if (getpid() == 1)
         return kill(process->pid, number) == 0;
@@ -129,84 +134,111 @@ static bool send_signal(const struct process *process, int number) {
     return sent;
 }
 
-static bool has_ended(const struct process *process) {
-    return process->threads <= 1 && (process->state == 'Z' || process->state == 'X');
+/* Whose parent ended while /proc was read may belong anywhere: only another look tells. */
+static bool is_orphan_of_the_moment(const struct look *look, const struct process *process) {
+    return process->parent > 0 && !process->below && !has_ended(process) &&
+           !find(look, look->count, process->parent);
 }
 
-/* Send a signal to what is marked. Return how many live, whether it reached them or not. */
-static size_t signal_marked(const struct process *processes, size_t count, int number,
-                            bool only_running) {
-    size_t living = 0;
-    for (size_t i = 0; i < count; i++) {
-        bool stopped = processes[i].state == 'T' || processes[i].state == 't';
-        if (!processes[i].below || has_ended(processes + i) || (only_running && stopped))
+/* Add the processes not seen yet. Those below one that was get the signal at once: what keeps
+ * forking itself away lives for less than a look. Return whether all could be read. */
+static bool add_unseen(struct look *look, const struct family *family, int number) {
+    size_t seen = look->count;
+    bool all_read = true;
+    rewinddir(proc);
+    for (struct dirent *entry; (entry = readdir(proc));) {
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
+            find(look, seen, atoi(entry->d_name)))
             continue;
-        living++;
-        send_signal(processes + i, number);
+        look->all = grow_array(look->all, look->count, &look->capacity, sizeof *look->all);
+        struct process *process = look->all + look->count;
+        if (!read_process(entry->d_name, process)) {
+            all_read = false;
+            continue;
+        }
+        look->count++;
+        const struct process *parent = find(look, seen, process->parent);
+        process->below = is_child(process, family) || (parent && parent->below);
+        process->fresh = true;
+        process->met = seen && process->below && send_signal(process, number);
+    }
+    return all_read;
+}
+
+/* Send the signal to what has been added and is below. Return whether any was, or may have been. */
+static bool meet_fresh(struct look *look, int number) {
+    bool any = false;
+    if (look->count)
+        qsort(look->all, look->count, sizeof *look->all, by_pid);
+    mark_below(look);
+    for (size_t i = 0; i < look->count; i++) {
+        struct process *process = look->all + i;
+        if (!process->fresh)
+            continue;
+        process->fresh = false;
+        any |= process->below || is_orphan_of_the_moment(look, process);
+        if (process->below && !process->met)
+            send_signal(process, number);
+    }
+    return any;
+}
+
+/* Look at all processes, and send a signal to what descends from a family; 0: none.
+ *
+ * /proc is listed again until it holds nothing new of the family. Then nothing was missed: what
+ * lives is in the listing itself, or its parent was when that one was listed and has been seen
+ * alive. One listing would not do, as what is started during it may be in none. */
+static struct look look_for(const struct family *family, int number) {
+    struct look look = {.count = 0};
+    complete = false;
+    for (unsigned listing = 0; listing < MOST_LISTINGS && !complete; listing++) {
+        bool all_read = add_unseen(&look, family, number);
+        complete = !meet_fresh(&look, number) && all_read;
+    }
+    return look;
+}
+
+/* Return how many of those looked for live, whether the signal has reached them or not. */
+static size_t count_living(const struct look *look, bool only_running) {
+    size_t living = 0;
+    for (size_t i = 0; i < look->count; i++) {
+        const struct process *process = look->all + i;
+        bool stopped = process->state == 'T' || process->state == 't';
+        living += is_orphan_of_the_moment(look, process) ||
+                  (process->below && !has_ended(process) && !(only_running && stopped));
     }
     return living;
 }
 
-/* Whose parent ended while /proc was read may belong anywhere: only another look tells. */
-static size_t orphans_of_the_moment(const struct process *processes, size_t count) {
-    size_t found = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct process key = {.pid = processes[i].parent};
-        found += key.pid > 0 && !processes[i].below && !has_ended(processes + i) &&
-                 !bsearch(&key, processes, count, sizeof key, by_pid);
-    }
-    return found;
+static size_t signal_family(const struct family *family, int number, bool only_running) {
+    struct look look = look_for(family, number);
+    size_t living = count_living(&look, only_running);
+    free(look.all);
+    return living;
 }
 
 /* Send a signal to all that descends from a process, not to it. Return how many there are. */
 size_t signal_tree(pid_t root, int number, bool only_running) {
-    size_t count;
-    struct process *processes = read_processes(&count);
-    for (size_t i = 0; i < count; i++)
-        processes[i].below = processes[i].parent == root;
-    mark_below(processes, count);
-    size_t living = signal_marked(processes, count, number, only_running);
-    living += orphans_of_the_moment(processes, count);
-    free(processes);
-    return living;
-}
-
-/* Note the guest's children: commands, and what has been orphaned. */
-void note_children(struct children *children) {
-    size_t count;
-    struct process *processes = read_processes(&count);
-    children->count = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (processes[i].parent != getpid())
-            continue;
-        children->all = grow_array(children->all, children->count, &children->capacity,
-                                   sizeof *children->all);
-        children->all[children->count++] =
-            (struct child){processes[i].pid, processes[i].start};
-    }
-    free(processes);
-}
-
-static bool is_new(const struct process *process, const struct children *before) {
-    for (const struct command *command = commands; command; command = command->next)
-        if (command->pid == process->pid)
-            return false;
-    for (size_t i = 0; i < before->count; i++)
-        if (before->all[i].pid == process->pid && before->all[i].start == process->start)
-            return false;
-    return true;
+    return signal_family(&(struct family){root, NULL}, number, only_running);
 }
 
 /* Send a signal to what has been orphaned since, with all that descends from it. */
 size_t signal_new_children(const struct children *before, int number) {
-    size_t count;
-    struct process *processes = read_processes(&count);
-    for (size_t i = 0; i < count; i++)
-        processes[i].below = processes[i].parent == getpid() && is_new(processes + i, before);
-    mark_below(processes, count);
-    size_t living = signal_marked(processes, count, number, false);
-    free(processes);
-    return living;
+    return signal_family(&(struct family){getpid(), before}, number, false);
+}
+
+/* Note the guest's children: commands, and what has been orphaned. */
+void note_children(struct children *children) {
+    struct look look = look_for(&(struct family){getpid(), NULL}, 0);
+    children->count = 0;
+    for (size_t i = 0; i < look.count; i++) {
+        if (look.all[i].parent != getpid())
+            continue;
+        children->all = grow_array(children->all, children->count, &children->capacity,
+                                   sizeof *children->all);
+        children->all[children->count++] = (struct child){look.all[i].pid, look.all[i].start};
+    }
+    free(look.all);
 }
 
 /* Send a signal to a child that has not been reaped, whose number is therefore still its own. */

@@ -41,6 +41,8 @@ int map_file(struct map *map, int fd, uint64_t size) {
         if (start < 0 && errno == ENXIO)
             break;
         off_t end = start < 0 ? -1 : lseek(fd, start, SEEK_HOLE);
+        if (start >= 0 && end < 0 && errno == ENXIO) /* it has shrunk meanwhile */
+            break;
         if (end < 0 || map->count == MOST_PARTS)
             return end < 0 ? errno : EFBIG;
         if ((uint64_t)start >= size) /* it has grown meanwhile */

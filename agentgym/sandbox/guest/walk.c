@@ -104,7 +104,7 @@ int walk_up(struct walk *walk) {
 int walk_return(struct walk *walk, int top) {
     struct stat status;
     size_t depth = 1, most = walk->depth - 1;
-    int fd = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = fcntl(top, F_DUPFD_CLOEXEC, 0);
     if (fd < 0)
         return errno;
     for (; depth < most; depth++) {

@@ -1,7 +1,7 @@
 """A critic of turns: credit as what a turn brought over what was to be expected before it."""
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import torch
 
@@ -95,6 +95,18 @@ class TurnCritic:
                 self._optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
             self._optimizer.step()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the network's weights and the state of their fit."""
+        return {
+            "network": self._network.state_dict(),
+            "optimizer": self._optimizer.state_dict(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take up what `state_dict` returned."""
+        self._network.load_state_dict(state["network"])
+        self._optimizer.load_state_dict(state["optimizer"])
 
     def _values(self, episodes: Sequence[Episode]) -> list[list[float]]:
         played = [features(episode, self.width) for episode in episodes if episode.steps]

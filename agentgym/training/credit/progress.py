@@ -5,9 +5,9 @@ Each is an estimator to pass to the trainer: `Progressed(component("goals_met"))
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 
@@ -99,6 +99,14 @@ class SeenProgress(Progressed):
                     entry[0] += number / len(episode.steps)
                     entry[1] += 1
 
+    def state_dict(self) -> dict[str, Any]:
+        """Return the summed shares and the visits of each state."""
+        return {"shares": dict(self._shares)}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take up what `state_dict` returned."""
+        self._shares.update(state["shares"])
+
 
 class LearnedProgress(Progressed):
     """Progress as the sum of what each turn contributes to the total, learned by regression.
@@ -160,6 +168,15 @@ class LearnedProgress(Progressed):
         self._targets = self._decay * self._targets + summed.T @ totals
         penalty = self._ridge * torch.eye(self.width, dtype=torch.float64)
         self._weights = torch.linalg.solve(self._moments + penalty, self._targets)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the moments, the targets and the map that was fitted to them."""
+        return {"moments": self._moments, "targets": self._targets, "weights": self._weights}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take up what `state_dict` returned."""
+        self._moments, self._targets = state["moments"], state["targets"]
+        self._weights = state["weights"]
 
 
 def with_progress(episode: Episode, progress: Progress) -> Episode:

@@ -7,6 +7,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, get_args
 
+from pydantic import Field
+
 from agentgym.errors import MissingExtraError, UsageError
 from agentgym.training.offline.dpo import Same, dpo_rows
 from agentgym.training.offline.filters import Filter, select
@@ -39,7 +41,7 @@ class Export(Frozen):
     action_format: str = "native"
     wanted: Filter = Filter()
     same: Same = "history"
-    margin: float = 0.0
+    margin: float = Field(default=0.0, ge=0)
     label_by: LabelBy = "episode"
 
     def rows(self, episodes: Iterable[Trajectory]) -> Iterator[dict[str, Json]]:

@@ -9,6 +9,7 @@ from agentgym.tasks import TaskSet
 from agentgym.training.config import DemonstrationsConfig
 from agentgym.training.offline.filters import select
 from agentgym.training.pipeline.plans import Scene, play_run
+from agentgym.training.pipeline.progress import Progress
 from agentgym.trajectories.record import Trajectory
 from agentgym.trajectories.store import TrajectoryStore
 
@@ -20,6 +21,7 @@ def collect(
     prefix: str,
     *,
     seed: int,
+    progress: Progress,
 ) -> list[str]:
     """Play the demonstrations that are missing, and return their runs.
 
@@ -29,6 +31,7 @@ def collect(
         store: Where episodes go.
         prefix: What the runs are called by.
         seed: Draws the tasks, and those that the random agent plays.
+        progress: Tells how far it is.
 
     Raises:
         UnknownNameError: There is no such agent or run.
@@ -49,7 +52,14 @@ def collect(
         if tasks:
             part = TaskSet(drawn.info, tasks, drawn.source)
             facts = play_run(
-                scene, part, agent, store, f"{prefix}-{name}", epochs=config.epochs, seed=seed
+                scene,
+                part,
+                agent,
+                store,
+                f"{prefix}-{name}",
+                epochs=config.epochs,
+                seed=seed,
+                progress=progress,
             )
             runs.append(facts["run_id"])
     return runs
@@ -63,7 +73,9 @@ def read_kept(
     return select(episodes, config.keep)
 
 
-def meet_words(scene: Scene, store: TrajectoryStore, prefix: str, *, seed: int) -> list[str]:
+def meet_words(
+    scene: Scene, store: TrajectoryStore, prefix: str, *, seed: int, progress: Progress
+) -> list[str]:
     """Play the training tasks by chance, and by the oracle where there is one.
 
     Nothing is learned from these runs but the words that are met in them.
@@ -72,7 +84,7 @@ def meet_words(scene: Scene, store: TrajectoryStore, prefix: str, *, seed: int) 
     if scene.env_spec.oracle is not None:
         agents.append(make_agent("oracle", scene.env_spec))
     return [
-        str(play_run(scene, scene.train, agent, store, run, seed=seed)["run_id"])
+        play_run(scene, scene.train, agent, store, run, seed=seed, progress=progress)["run_id"]
         for agent in agents
         for run in [f"{prefix}-words-{agent.name}"]
     ]

@@ -95,17 +95,26 @@ class TrainingFolder:
             return None
         try:
             state: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        except ValueError as error:
-            raise UsageError(f"{path} is damaged.", remedy="Remove the folder.") from error
+            whole = isinstance(state["settings"], dict) and isinstance(state["done"], dict)
+        except (ValueError, KeyError, TypeError) as error:
+            raise _damaged(path) from error
+        if not whole:
+            raise _damaged(path)
         return state
 
     def _lines(self) -> Iterator[dict[str, Any]]:
         path = self.path / METRICS
-        for line in path.read_text("utf-8").splitlines() if path.exists() else ():
+        for line in path.read_text("utf-8", "replace").splitlines() if path.exists() else ():
             try:
-                yield json.loads(line)
+                found = json.loads(line)
             except ValueError:
                 continue
+            if isinstance(found, dict) and {"stage", "step"} <= found.keys():
+                yield found
+
+
+def _damaged(path: Path) -> UsageError:
+    return UsageError(f"{path} is damaged.", remedy=f"Remove {path.parent} and train again.")
 
 
 def _lock(file: IO[str], path: Path) -> None:
@@ -121,7 +130,8 @@ def _differing(old: Mapping[str, Json], new: Mapping[str, Json], prefix: str = "
     """Return the names of the settings that differ, those in tables with the table's."""
     names: list[str] = []
     for name in sorted({*old, *new}):
-        before, after = old.get(name), new.get(name)
+        # An empty setting may be one that a folder of an earlier version does not know.
+        before, after = old.get(name) or None, new.get(name) or None
         if isinstance(before, dict) and isinstance(after, dict):
             names += _differing(before, after, f"{prefix}{name}.")
         elif before != after:

@@ -6,6 +6,7 @@ from agentgym.agents.local import local_agent
 from agentgym.training.config import TrainConfig
 from agentgym.training.pipeline.folder import TrainingFolder
 from agentgym.training.pipeline.plans import Scene, play_run
+from agentgym.training.pipeline.progress import Progress
 from agentgym.trajectories.store import TrajectoryStore
 from agentgym.types import Json
 
@@ -26,6 +27,7 @@ def evaluate(
     prefix: str,
     *,
     seed: int,
+    progress: Progress,
 ) -> dict[str, Json]:
     """Play the held-out tasks with a model, unless that is done; return what it came to.
 
@@ -39,6 +41,7 @@ def evaluate(
         folder: Where the result is written down.
         prefix: What the run is called by.
         seed: Of sampling.
+        progress: Tells how far it is.
 
     Returns:
         What `plans.play_run` returns.
@@ -66,6 +69,7 @@ def evaluate(
             epochs=asked.epochs,
             seed=seed,
             concurrency=asked.concurrency,
+            progress=progress,
         )
         folder.finish(stage, facts)
     found: dict[str, Json] = folder.done[stage]

@@ -12,6 +12,7 @@ from agentgym.rollout.engine import Engine
 from agentgym.rollout.plan import Plan
 from agentgym.tasks import TaskSet, load_tasks
 from agentgym.training.config import EnvironmentConfig
+from agentgym.training.pipeline.progress import Progress
 from agentgym.trajectories.record import Trajectory
 from agentgym.trajectories.store import TrajectoryStore
 from agentgym.types import Json, Limits
@@ -70,8 +71,20 @@ def play_run(
     epochs: int = 1,
     seed: int = 0,
     concurrency: int = 32,
+    progress: Progress | None = None,
 ) -> dict[str, Json]:
     """Play what is missing of a run, and return what it came to.
+
+    Args:
+        scene: Where.
+        tasks: What is played.
+        agent: Who plays.
+        store: Where episodes go.
+        run_id: The run.
+        epochs: Episodes a task.
+        seed: Of the episodes.
+        concurrency: Episodes at once.
+        progress: Tells how far it is.
 
     Returns:
         `run_id`; `episodes`, those with a grade; `success` and `reward`, their means; `errors`,
@@ -92,8 +105,16 @@ def play_run(
         concurrency=concurrency,
         run_id=run_id,
     )
-    engine = Engine(plan, store)
-    engine.open(resume=True)
+    total, missing = len(tasks) * epochs, 0
+
+    def played(_: Trajectory) -> None:
+        nonlocal missing
+        missing -= 1
+        if progress is not None and missing:
+            progress.now_and_then(lambda: f"{run_id}: {total - missing} of {total} episodes")
+
+    engine = Engine(plan, store, on_episode=played)
+    missing = engine.open(resume=True)
     with start_blocking_portal() as portal:  # the caller may be inside a loop of its own
         portal.call(engine.run)
     rows = store.summaries(run_id)

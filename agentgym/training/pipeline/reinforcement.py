@@ -1,18 +1,22 @@
 """Reinforcement: TRL's GRPO over whole episodes, with turn-level credit and checkpoints."""
 
-import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from transformers import TrainerCallback
 
+from agentgym.errors import UsageError
 from agentgym.training.config import GrpoConfig, TrainConfig
+from agentgym.training.pipeline.checkpoints import last_whole_checkpoint
+from agentgym.training.pipeline.credit import make_estimator
 from agentgym.training.pipeline.folder import TrainingFolder
 from agentgym.training.pipeline.models import open_model
 from agentgym.training.pipeline.plans import Scene
-from agentgym.training.pipeline.trl import quiet, settings_for
+from agentgym.training.pipeline.progress import Progress
+from agentgym.training.pipeline.trl import measure, settings_for
+from agentgym.training.recipes.named import Recipes, make_recipes
+from agentgym.training.recipes.shaping import clip_higher, entropy_floor
 from agentgym.training.spec import TrlSpec
 from agentgym.training.trainer import TurnLevelGRPOTrainer
 from agentgym.types import Json
@@ -29,6 +33,7 @@ def reinforce(
     config: TrainConfig,
     grpo: GrpoConfig,
     folder: TrainingFolder,
+    progress: Progress,
     *,
     evaluate: Evaluate,
     seed: int,
@@ -46,26 +51,33 @@ def reinforce(
     checkpoints = folder.path / "checkpoints"
     last = last_whole_checkpoint(checkpoints)
     step = 0 if last is None else int(last.name.rpartition("-")[2])
+    if last is not None:
+        progress.tell(f"grpo goes on from step {step}")
     folder.forget(STAGE, after=step)
+    recipes = recipes_of(scene, grpo)
+    estimator, options = make_estimator(grpo.estimator, grpo.options)
+    context = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     spec = TrlSpec(
         scene.env_spec,
         scene.train,
         env_options=scene.config.options,
         seed=seed,
         limits=scene.config.limits,
+        wrap=recipes.wrap if recipes.wraps else None,
         **config.policy.tokens().model_dump(),
     )
     trainer = TurnLevelGRPOTrainer(
         model=model,
-        args=_settings(config, grpo, checkpoints, model, seed),
+        args=grpo_settings(config, grpo, folder.path, context=context, seed=seed),
         processing_class=tokenizer,
         train_dataset=spec.train_dataset,
         rollout_func=spec.rollout_func,
         reward_funcs=spec.reward_funcs,
-        estimator=grpo.estimator,
-        estimator_options=grpo.options,
+        estimator=estimator,
+        estimator_options=options,
+        recipes=recipes.recipes,
     )
-    quiet(trainer, folder, STAGE)
+    measure(trainer, folder, STAGE, progress)
     every = config.evaluation.every
     watch = _Evaluations(evaluate, tokenizer, every, grpo.steps)
     if last is not None:
@@ -82,40 +94,46 @@ def reinforce(
     return trainer.model, tokenizer, facts
 
 
-def last_whole_checkpoint(folder: Path) -> Path | None:
-    """Return the newest checkpoint that was written to its end, and remove any later one.
+def recipes_of(scene: Scene, grpo: GrpoConfig) -> Recipes:
+    """Make the recipes that are asked for.
 
-    A trainer writes `trainer_state.json` last.
+    Raises:
+        UsageError: There is no such recipe or option, or one cannot be.
     """
-    found = sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]))
-    for path in reversed(found):
-        if _is_whole(path):
-            return path
-        shutil.rmtree(path)
-    return None
+    asked = [(recipe.name, recipe.options) for recipe in grpo.recipes]
+    return make_recipes(asked, scene.env_spec, scene.train)
 
 
-def _is_whole(path: Path) -> bool:
-    try:
-        json.loads((path / "trainer_state.json").read_text("utf-8"))
-    except (OSError, ValueError):
-        return False
-    return True
-
-
-def _settings(
-    config: TrainConfig, grpo: GrpoConfig, checkpoints: Path, model: Any, seed: int
+def grpo_settings(
+    config: TrainConfig, grpo: GrpoConfig, folder: Path, *, context: int | None, seed: int
 ) -> Any:
+    """Return TRL's settings of reinforcement.
+
+    Args:
+        config: The training.
+        grpo: Its reinforcement.
+        folder: The seed's folder.
+        context: Tokens that the model can read, where that is known.
+        seed: Of sampling.
+
+    Raises:
+        UsageError: One cannot be.
+    """
     from accelerate import PartialState
     from trl.trainer.grpo_config import GRPOConfig as TrlGrpoConfig
 
-    accumulated = int(grpo.trl.get("gradient_accumulation_steps", 1))
+    given = grpo.trl.get("gradient_accumulation_steps", 1)
+    accumulated = given if isinstance(given, int) and given > 0 else 1  # else TRL refuses it
     rows = grpo.tasks * grpo.group // (accumulated * PartialState().num_processes)
-    context = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-    return settings_for(
+    shaped: dict[str, Any] = {}
+    if grpo.clip_higher is not None:
+        shaped |= clip_higher(grpo.clip_higher)
+    if grpo.entropy_floor is not None:
+        shaped |= entropy_floor(grpo.entropy_floor)
+    made = settings_for(
         TrlGrpoConfig,
         {
-            "output_dir": str(checkpoints),
+            "output_dir": str(folder / "checkpoints"),
             "max_steps": grpo.steps,
             "per_device_train_batch_size": max(1, rows),
             "num_generations": grpo.group,
@@ -125,11 +143,20 @@ def _settings(
             "save_steps": grpo.save_every,
             "save_total_limit": grpo.checkpoints,
             "seed": seed,
+            **shaped,
         },
         grpo.trl,
         config,
         "grpo.trl",
     )
+    reused = made.steps_per_generation * made.num_iterations // made.gradient_accumulation_steps
+    if reused > 1 and grpo.save_every % reused:
+        raise UsageError(
+            f"A batch of episodes lasts {reused} steps, and a checkpoint in its midst cannot be "
+            "gone on from.",
+            remedy=f"Make grpo.save_every a multiple of {reused}.",
+        )
+    return made
 
 
 class _Evaluations(TrainerCallback):

@@ -1,14 +1,17 @@
 """Imitation: TRL's `SFTTrainer` on rows of tokens, with a loss on the agent's own ones alone."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from agentgym.errors import UsageError
 from agentgym.training.config import SftConfig, TrainConfig
 from agentgym.training.offline.export import to_dataset
 from agentgym.training.offline.imitation import Imitator
 from agentgym.training.pipeline.folder import TrainingFolder
 from agentgym.training.pipeline.plans import Scene
-from agentgym.training.pipeline.trl import quiet, settings_for
+from agentgym.training.pipeline.progress import Progress
+from agentgym.training.pipeline.trl import measure, settings_for
 from agentgym.trajectories.record import Trajectory
 from agentgym.types import Json
 
@@ -23,6 +26,7 @@ def imitate(
     config: TrainConfig,
     sft: SftConfig,
     folder: TrainingFolder,
+    progress: Progress,
     *,
     seed: int,
 ) -> dict[str, Json]:
@@ -38,29 +42,41 @@ def imitate(
 
     hub: Any = trl  # exports by name only what is asked for
 
+    if not episodes:
+        raise UsageError(
+            "There is no episode to imitate.",
+            remedy="Let demonstrations.keep pass more, or collect more demonstrations.",
+        )
     rows = list(Imitator(tokenizer, config.policy.tokens()).rows(episodes, scene.limits))
     folder.forget(STAGE, after=-1)
     trainer = hub.SFTTrainer(
         model=model,
-        args=settings_for(
-            hub.SFTConfig,
-            {
-                "output_dir": str(folder.path / STAGE),
-                "num_train_epochs": sft.epochs,
-                "per_device_train_batch_size": sft.batch_size,
-                "learning_rate": sft.learning_rate,
-                "max_length": None,
-                "save_strategy": "no",
-                "seed": seed,
-            },
-            sft.trl,
-            config,
-            "sft.trl",
-        ),
+        args=sft_settings(config, sft, folder.path, seed=seed),
         train_dataset=to_dataset(rows),
         processing_class=tokenizer,
     )
-    quiet(trainer, folder, STAGE)
+    measure(trainer, folder, STAGE, progress)
     done = trainer.train()
     tokens = sum(label >= 0 for row in rows for label in row["labels"])
     return {"rows": len(rows), "tokens": tokens, "steps": done.global_step}
+
+
+def sft_settings(config: TrainConfig, sft: SftConfig, folder: Path, *, seed: int) -> Any:
+    """Return TRL's settings of imitation.
+
+    Raises:
+        UsageError: One cannot be.
+    """
+    import trl
+
+    hub: Any = trl  # exports by name only what is asked for
+    chosen = {
+        "output_dir": str(folder / STAGE),
+        "num_train_epochs": sft.epochs,
+        "per_device_train_batch_size": sft.batch_size,
+        "learning_rate": sft.learning_rate,
+        "max_length": None,
+        "save_strategy": "no",
+        "seed": seed,
+    }
+    return settings_for(hub.SFTConfig, chosen, sft.trl, config, "sft.trl")

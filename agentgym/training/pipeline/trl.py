@@ -4,6 +4,8 @@ import inspect
 import os
 import warnings
 from collections.abc import Mapping
+from logging import ERROR
+from types import MappingProxyType
 from typing import Any
 
 from transformers import PrinterCallback, TrainerCallback
@@ -11,7 +13,21 @@ from transformers import PrinterCallback, TrainerCallback
 from agentgym.errors import UnknownNameError, UsageError
 from agentgym.training.config import TrainConfig
 from agentgym.training.pipeline.folder import TrainingFolder
+from agentgym.training.pipeline.progress import Progress, StepLines
 from agentgym.types import Json
+
+OWN: Mapping[str, str] = MappingProxyType(
+    {
+        "max_steps": "grpo.steps or sft.epochs",
+        "num_generations": "grpo.group",
+        "output_dir": "output",
+        "save_steps": "grpo.save_every",
+        "save_strategy": "grpo.save_every",
+        "save_total_limit": "grpo.checkpoints",
+        "seed": "seeds",
+    }
+)
+"""TRL's settings that going on after a kill depends on, and what decides them."""
 
 
 def settings_for(
@@ -38,6 +54,11 @@ def settings_for(
 
     known = inspect.signature(kind).parameters
     for name in further:
+        if name in OWN:
+            raise UsageError(
+                f"{section}.{name} is not to be set: a training sets it itself.",
+                remedy=f"Set {OWN[name]}.",
+            )
         if name not in known:
             raise UnknownNameError(f"setting of [{section}]:", name, known)
     cuda = torch.cuda.is_available()
@@ -55,8 +76,11 @@ def settings_for(
     }
     try:
         return kind(**{**common, **chosen, **further})
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"TRL refuses the settings of {section}: {error}") from error
+    except (TypeError, ValueError, AttributeError) as error:
+        raise UsageError(
+            f"TRL refuses the settings of {section}: {str(error).rstrip('.')}.",
+            remedy="Mend the setting.",
+        ) from error
 
 
 def silence() -> None:
@@ -66,22 +90,27 @@ def silence() -> None:
 
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
     warnings.filterwarnings("ignore", category=FutureWarning, module="(transformers|trl)")
+    # On going on it misses the weights that a model has in common with its first layer.
+    logging.get_logger("transformers.trainer").setLevel(ERROR)
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     datasets.disable_progress_bars()
 
 
-def quiet(trainer: Any, folder: TrainingFolder, stage: str) -> None:
-    """Let a trainer write its measurements into the folder in place of printing them."""
+def measure(trainer: Any, folder: TrainingFolder, stage: str, progress: Progress) -> None:
+    """Let a trainer write its measurements into the folder, and tell of its steps."""
     trainer.remove_callback(PrinterCallback)
-    trainer.add_callback(_Metrics(folder, stage))
+    trainer.add_callback(_Metrics(folder, stage, StepLines(progress, stage)))
 
 
 class _Metrics(TrainerCallback):
-    def __init__(self, folder: TrainingFolder, stage: str) -> None:
+    def __init__(self, folder: TrainingFolder, stage: str, lines: StepLines) -> None:
         self._folder = folder
         self._stage = stage
+        self._lines = lines
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **rest: Any) -> None:
         """Write a measurement down."""
         values = {k: v for k, v in (logs or {}).items() if isinstance(v, int | float)}
         self._folder.log(self._stage, state.global_step, values)
+        if "loss" in values:
+            self._lines.add(state.global_step, state.max_steps, values)

@@ -111,6 +111,13 @@ class Recipe:
     def credit(self, batch: Batch, trainer: "TurnLevelGRPOTrainer") -> None:
         """Change the batch's tensors before it is trained on."""
 
+    def state_dict(self) -> dict[str, Any]:
+        """Return what was learned, for a checkpoint; see `learned.Stateful`."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take up what `state_dict` returned, where training goes on from a checkpoint."""
+
 
 class Wrapper(Environment):
     """An environment around another; every call goes through unless overridden.

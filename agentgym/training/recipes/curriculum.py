@@ -1,6 +1,6 @@
 """Curricula: longer episodes as training goes on, and harder tasks as the easier are solved."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from agentgym.env import Environment
@@ -135,6 +135,14 @@ class Difficulty(Recipe):
                 self._rates.add(str(self.open), wins, len(scored))
         if self._rates[str(self.open)] >= self._mastery and self.open < self._hardest:
             self.open += 1
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the open level and its success rate."""
+        return {"open": self.open, "rates": self._rates.counts}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take up what `state_dict` returned."""
+        self.open, self._rates.counts = state["open"], state["rates"]
 
     def _weight(self, level: int) -> float:
         if level > self.open:

@@ -1,7 +1,7 @@
 """Guidance: a hint with the tasks that fail as a whole, taken away once they succeed."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from agentgym.env import Environment
@@ -49,6 +49,15 @@ class Guidance(Recipe):
             scored = [one for one in group if one.reward is not None]
             if scored:
                 self._heard(scored[0].task_id, any(one.success for one in scored))
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return which tasks failed how often, and which are guided since when."""
+        return {"failures": dict(self._failures), "guided": self._guided}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take up what `state_dict` returned."""
+        self._failures = defaultdict(int, state["failures"])
+        self._guided = dict(state["guided"])
 
     def wrap(self, environment: Environment) -> Environment:
         """Return the environment with guidance where a task needs it."""

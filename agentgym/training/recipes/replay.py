@@ -2,9 +2,11 @@
 
 import math
 from collections import defaultdict, deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from agentgym.errors import UsageError
 from agentgym.training.recipes.base import Batch, Recipe, Rows, succeeded
 from agentgym.training.recipes.detours import cut, kept_turns, undone_left_out
 from agentgym.training.tokens import NOBODY
@@ -57,12 +59,18 @@ class Replay(Recipe):
     Args:
         capacity: Successes kept a task.
         largest: Largest weight of a replayed token.
+
+    Raises:
+        UsageError: The capacity is below 1.
     """
 
     def __init__(self, *, capacity: int = 4, largest: float = 2.0) -> None:
+        if capacity < 1:
+            raise UsageError("Replay keeps nothing.", remedy="Give a capacity of 1 or more.")
         self._largest = largest
         self._memories: dict[str, deque[Memory]] = defaultdict(lambda: deque(maxlen=capacity))
         self._used: dict[str, int] = defaultdict(int)
+        self._keys: set[str] = set()
 
     def __len__(self) -> int:
         """Return how many successes are kept."""
@@ -70,6 +78,7 @@ class Replay(Recipe):
 
     def rollout(self, rows: Rows, trainer: "TurnLevelGRPOTrainer") -> Rows:
         """Replace the last row of every group that has no success and whose task has a memory."""
+        self._keys = set(rows)
         count = len(rows["task_id"])
         first = trainer.accelerator.process_index * count
         own = list(zip(rows["task_id"], map(succeeded, _by_row(rows)), strict=True))
@@ -108,6 +117,20 @@ class Replay(Recipe):
         for task_id, memory in trainer.gathered(found):
             self._memories[task_id].append(memory)
 
+    def state_dict(self) -> dict[str, Any]:
+        """Return the memories, and how often each task's were used."""
+        kept = {
+            task_id: [(memory.row, memory.logprobs) for memory in memories]
+            for task_id, memories in self._memories.items()
+        }
+        return {"memories": kept, "used": dict(self._used)}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take up what `state_dict` returned."""
+        for task_id, memories in state["memories"].items():
+            self._memories[task_id].extend(Memory(*memory) for memory in memories)
+        self._used.update(state["used"])
+
     def _next(self, task_id: str) -> Memory:
         """Return the task's memories in turn, the newest first."""
         kept = self._memories[task_id]
@@ -119,7 +142,7 @@ class Replay(Recipe):
         tokens = len(row["turn_ids"])
         read = batch.tensors["prompt_mask"][number].bool()
         kept = {
-            **row,
+            **{key: value for key, value in row.items() if key in self._keys},
             "prompt_ids": batch.tensors["prompt_ids"][number][read].tolist(),
             "completion_ids": batch.tensors["completion_ids"][number, :tokens].tolist(),
             "env_mask": [int(turn != NOBODY) for turn in row["turn_ids"]],

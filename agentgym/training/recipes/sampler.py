@@ -1,7 +1,8 @@
 """The order in which training draws tasks, where recipes weigh them."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from torch.utils.data import Sampler
 
@@ -13,9 +14,10 @@ class TaskSampler(Sampler[int]):
     """Draws each batch's tasks without repetition, by the product of the recipes' weights.
 
     Weights are asked for when a batch is drawn, so they follow what was learned of the tasks; the
-    data loader may draw one batch ahead. Tasks of weight 0 are drawn only where too few others
-    are left. The layout is that of TRL's own sampler: every task `group_size` times in a row,
-    and the whole batch `repeats` times.
+    data loader may draw one batch ahead. What was drawn is remembered, so that training that goes
+    on from a checkpoint meets the batches that it would have met. Tasks of weight 0 are drawn only
+    where too few others are left. The layout is that of TRL's own sampler: every task `group_size`
+    times in a row, and the whole batch `repeats` times.
 
     Args:
         task_ids: The dataset's tasks, by row.
@@ -47,12 +49,19 @@ class TaskSampler(Sampler[int]):
         self._task_ids = list(task_ids)
         self._recipes = tuple(recipes)
         self._group_size, self._groups, self._repeats = group_size, groups, repeats
-        self._random = random.Random(seed)
+        self._seed = seed
+        self._drawn: list[list[int]] = []
+        self._epochs = 0
 
     def __iter__(self) -> Iterator[int]:
         """Yield row numbers, one epoch of them."""
-        for _ in range(len(self._task_ids) // self._groups):
-            batch = self._draw()
+        batches = len(self._task_ids) // self._groups
+        first = batches * self._epochs
+        self._epochs += 1
+        for number in range(first, first + batches):
+            while len(self._drawn) <= number:
+                self._drawn.append(self._draw())
+            batch = self._drawn[number]
             for _ in range(self._repeats):
                 for number in batch:
                     yield from [number] * self._group_size
@@ -62,6 +71,14 @@ class TaskSampler(Sampler[int]):
         batches = len(self._task_ids) // self._groups
         return batches * self._groups * self._group_size * self._repeats
 
+    def state_dict(self) -> dict[str, Any]:
+        """Return the batches drawn so far, of every epoch."""
+        return {"drawn": self._drawn}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take up what `state_dict` returned."""
+        self._drawn = state["drawn"]
+
     def _draw(self) -> list[int]:
         weights = [1.0] * len(self._task_ids)
         for recipe in self._recipes:
@@ -69,7 +86,8 @@ class TaskSampler(Sampler[int]):
             if found is not None:
                 weights = [weight * own for weight, own in zip(weights, found, strict=True)]
         # A weighted sample without repetition: the largest of u^(1/w) (Efraimidis and Spirakis).
-        draws = [self._random.random() for _ in weights]
+        chance = random.Random(f"{self._seed}:{len(self._drawn)}")
+        draws = [chance.random() for _ in weights]
         keys = [
             (draw ** (1 / weight), draw) if weight > 0 else (-1.0, draw)
             for draw, weight in zip(draws, weights, strict=True)

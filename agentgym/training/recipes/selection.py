@@ -1,7 +1,7 @@
 """Which tasks to play: those that still tell better episodes from worse."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from agentgym.training.recipes.base import Batch, Recipe, Result
 
@@ -18,23 +18,26 @@ class SuccessRates:
 
     Args:
         decay: What earlier groups count, from 0 to 1.
+
+    Attributes:
+        counts: Of each task, successes and episodes, as far as they still count.
     """
 
     def __init__(self, *, decay: float = 0.7) -> None:
         self._decay = decay
-        self._counts: dict[str, tuple[float, float]] = {}
+        self.counts: dict[str, tuple[float, float]] = {}
 
     def add(self, task_id: str, successes: int, episodes: int) -> None:
         """Take in a group's outcome."""
-        good, total = self._counts.get(task_id, (1.0, 2.0))
-        self._counts[task_id] = (
+        good, total = self.counts.get(task_id, (1.0, 2.0))
+        self.counts[task_id] = (
             self._decay * good + successes,
             self._decay * total + episodes,
         )
 
     def __getitem__(self, task_id: str) -> float:
         """Return a task's success rate, from 0 to 1."""
-        good, total = self._counts.get(task_id, (1.0, 2.0))
+        good, total = self.counts.get(task_id, (1.0, 2.0))
         return good / total
 
 
@@ -75,6 +78,14 @@ class Selection(Recipe):
                 self._size = self._size or len(group)
                 wins = sum(one.success for one in scored)
                 self.rates.add(scored[0].task_id, wins, len(scored))
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the success rates."""
+        return {"counts": self.rates.counts, "size": self._size}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take up what `state_dict` returned."""
+        self.rates.counts, self._size = state["counts"], state["size"]
 
     def _weight(self, rate: float, size: int) -> float:
         return max(self._floor, 1 - rate**size - (1 - rate) ** size)

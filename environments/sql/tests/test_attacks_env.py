@@ -127,6 +127,7 @@ async def test_a_database_does_not_outgrow_its_hashing(env: SqlEnvironment, shop
         {"rows": [[None]]},
         {"rows": [["3"]]},
         {"rows": [[float("nan")], [float("inf")]]},
+        {"rows": [[10**5000]]},
         {"rows": [[3], [4]]},
         {"rows": [[3, 3]]},
         {"rows": [[value] for value in range(100_000)]},
@@ -141,6 +142,7 @@ async def test_a_database_does_not_outgrow_its_hashing(env: SqlEnvironment, shop
         "null",
         "text",
         "nan",
+        "5000",
         "more",
         "wide",
         "all",
@@ -162,7 +164,7 @@ async def test_odd_answers_score_nothing_to_speak_of(
 
 
 @pytest.mark.parametrize(
-    "row", [[10**5000], [-(2**70)], [[3]], [{"a": 3}]], ids=["5000", "70", "list", "dict"]
+    "row", [[10**299], [-(2**70)], [[3]], [{"a": 3}]], ids=["299", "70", "list", "dict"]
 )
 async def test_rows_of_no_values_are_the_agents_mistake(
     env: SqlEnvironment, shop: Path, row: list[Any]
