@@ -140,18 +140,33 @@ static bool is_orphan_of_the_moment(const struct look *look, const struct proces
            !find(look, look->count, process->parent);
 }
 
-/* Add the processes not seen yet. Those below one that was get the signal at once: what keeps
- * forking itself away lives for less than a look. Return whether all could be read. */
+static bool is_seen(const struct look *look, size_t seen, const char *name) {
+    return name[0] < '1' || name[0] > '9' || find(look, seen, atoi(name)) ||
+           (look->count > seen && look->all[look->count - 1].pid == atoi(name));
+}
+
+/* Add the processes not seen yet. Those below one that was get the signal at once, and the end of
+ * the listing is read again while it grows: what keeps forking itself away is the last process and
+ * lives for less than a look. Return whether all could be read. */
 static bool add_unseen(struct look *look, const struct family *family, int number) {
     size_t seen = look->count;
-    bool all_read = true;
+    unsigned again = 0;
+    bool all_read = true, grown = false;
+    long last = 0, here;
+    struct dirent *entry;
     rewinddir(proc);
-    for (struct dirent *entry; (entry = readdir(proc));) {
-        if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
-            find(look, seen, atoi(entry->d_name)))
+    while (here = telldir(proc), (entry = readdir(proc)) || (grown && again++ < MOST_LISTINGS)) {
+        if (!entry) {
+            seekdir(proc, last);
+            grown = false;
+            continue;
+        }
+        last = here;
+        if (is_seen(look, seen, entry->d_name))
             continue;
         look->all = grow_array(look->all, look->count, &look->capacity, sizeof *look->all);
         struct process *process = look->all + look->count;
+        grown = true;
         if (!read_process(entry->d_name, process)) {
             all_read = false;
             continue;
@@ -160,7 +175,7 @@ static bool add_unseen(struct look *look, const struct family *family, int numbe
         const struct process *parent = find(look, seen, process->parent);
         process->below = is_child(process, family) || (parent && parent->below);
         process->fresh = true;
-        process->met = seen && process->below && send_signal(process, number);
+        process->met = process->below && send_signal(process, number);
     }
     return all_read;
 }
