@@ -153,6 +153,7 @@ class GrpoConfig(Frozen):
         tasks: Tasks a step.
         group: Episodes of each task.
         learning_rate: Highest learning rate.
+        warmup: Steps in which the rate rises to it.
         estimator: How credit is assigned: `grpo`, `gigpo`, `turn` or `spa`.
         options: The estimator's options.
         recipes: What else acts on training, in this order.
@@ -166,7 +167,8 @@ class GrpoConfig(Frozen):
     steps: int = Field(default=100, ge=1)
     tasks: int = Field(default=8, ge=1)
     group: int = Field(default=8, ge=2)
-    learning_rate: float = Field(default=1e-3, gt=0)
+    learning_rate: float = Field(default=2e-4, gt=0)
+    warmup: int = Field(default=10, ge=0)
     estimator: str = "grpo"
     options: dict[str, Json] = Field(default_factory=dict)
     recipes: tuple[RecipeConfig, ...] = ()

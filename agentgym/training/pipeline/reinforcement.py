@@ -138,6 +138,12 @@ def grpo_settings(
             "per_device_train_batch_size": max(1, rows),
             "num_generations": grpo.group,
             "learning_rate": grpo.learning_rate,
+            # Adam's first steps move every weight by the whole rate, whatever the gradient.
+            "warmup_steps": grpo.warmup,
+            "adam_beta2": 0.99,
+            # TRL's default is a mean over all tokens, in which failures, being the longest
+            # episodes, outweigh successes.
+            "loss_type": "grpo",
             "temperature": config.policy.temperature,
             "max_completion_length": config.policy.budget or context or 4096,
             "save_steps": grpo.save_every,
