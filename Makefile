@@ -8,9 +8,10 @@ MANIFESTS := pyproject.toml $(ENVIRONMENTS:=pyproject.toml)
 DEMO_STORE ?= demo.db
 TORCH ?= torch==2.13.0
 
-.PHONY: setup setup-dev demo test test-slow test-all lint format bench clean
+.PHONY: setup setup-train setup-dev demo test test-slow test-all lint format bench clean
 
 setup: $(VENV)/.setup ## make .venv with the `agentgym` command in it
+setup-train: $(VENV)/.setup-train ## the same with what training and its plots need
 setup-dev: $(VENV)/.setup-dev ## the same with every extra, the tests' and the linters' packages
 
 $(VENV)/.setup: $(MANIFESTS)
@@ -22,9 +23,13 @@ $(VENV)/.setup: $(MANIFESTS)
 	touch $@
 
 # torch comes first and by itself: what depends on it would take the largest build there is.
-# The benchmarks' wheels come without their dependencies, which are every model vendor's clients.
-$(VENV)/.setup-dev: $(VENV)/.setup
+$(VENV)/.setup-train: $(VENV)/.setup
 	$(BIN)/pip install --quiet '$(TORCH)'
+	$(BIN)/pip install --quiet -e '.[plot,train]'
+	touch $@
+
+# The benchmarks' wheels come without their dependencies, which are every model vendor's clients.
+$(VENV)/.setup-dev: $(VENV)/.setup-train
 	$(BIN)/pip install --quiet -e '.[browser,docker,llm,mcp,mysql,parquet,plot,postgres,train]' \
 		-e 'environments/tools[agentdojo,bfcl,llm]' -e 'environments/webshop[site]' --group dev
 	$(BIN)/pip install --quiet --no-deps agentdojo==0.1.35 bfcl-eval==2026.3.23

@@ -175,5 +175,5 @@ def test_neither_the_clock_nor_the_hash_seed_shows(tasks: TaskSet) -> None:
 
 
 async def test_conformance(tasks: TaskSet) -> None:
-    report = await check_environment(SPEC, tasks, sample=2, instances=4, openings=15)
+    report = await check_environment(SPEC, tasks, sample=3, instances=6, openings=30)
     assert [item for item in report.results if item.status == "failed"] == []

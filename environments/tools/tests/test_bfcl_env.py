@@ -333,5 +333,5 @@ async def test_only_the_gold_earns_the_reward(tasks: TaskSet) -> None:
 
 
 async def test_conformance(tasks: TaskSet) -> None:
-    report = await check_environment(SPEC, tasks, sample=2, instances=4, openings=20)
+    report = await check_environment(SPEC, tasks, sample=4, instances=8, openings=40)
     assert [item for item in report.results if item.status == "failed"] == []
