@@ -25,9 +25,13 @@ def plot(
 
     reports = [read_report(folder / REPORT) for folder in folders]
     trainings = dict(reports)
+    if len(trainings) < len(reports):  # variants of one training, told apart by their folders
+        named = zip(folders, reports, strict=True)
+        trainings = {folder.resolve().name: results for folder, (_, results) in named}
     if len(trainings) < len(reports):
         raise UsageError(
-            "Two of the trainings have the same name.", remedy="Give each a name of its own."
+            "Two of the trainings have the same name, and so have their folders.",
+            remedy="Rename a folder.",
         )
     draw(trainings, output, title=title)
     figures = {

@@ -140,6 +140,17 @@ def test_a_training_is_killed_and_goes_on_as_if_it_had_not_been(trainer: Command
     assert played["scored"] == 2
 
 
+def test_variants_of_a_training_are_plotted_by_their_folders(agentgym: Command) -> None:
+    report = {"name": "maze", "seeds": [{"seed": 0, "evaluations": [], "rewards": [0.5, 1.0]}]}
+    for folder in ("grpo", "gigpo", "other/gigpo"):
+        (agentgym.folder / folder).mkdir(parents=True)
+        (agentgym.folder / folder / "report.json").write_text(json.dumps(report))
+    agentgym("plot", "grpo", "gigpo", "-o", "both.svg")
+    assert set(json.loads((agentgym.folder / "both.json").read_text())) == {"grpo", "gigpo"}
+    refused = agentgym("plot", "gigpo", "other/gigpo", code=2)
+    assert "so have their folders. Rename a folder." in refused.err
+
+
 def test_a_plot_of_nothing_is_refused(trainer: Command) -> None:
     assert "report.json is no report of a training" in trainer("plot", "gone", code=2).err
 
