@@ -9,7 +9,6 @@ import shutil
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,6 @@ from agentgym.types import Json
 if TYPE_CHECKING:
     from agentgym.trajectories.record import Trajectory
 
-_LOGGERS = {"tensorboard": ("tensorboard", "tensorboardX"), "wandb": ("wandb",)}
 _NOT_COMPARED = {"output", "seeds", "store", "threads", "report_to"}
 
 
@@ -61,9 +59,10 @@ def train(
         )
     chosen = config.seeds if seeds is None else tuple(seeds)
     scene = open_scene(config.environment)
-    _check_loggers(config)
     _prepare(config, quiet=quiet)
-    _check(config, scene)
+    from agentgym.training.pipeline.checks import check  # needs the packages that train
+
+    check(config, scene)
     with TrajectoryStore.open(config.store) as store:
         for run in config.demonstrations.runs:
             store.get_run(run)
@@ -268,57 +267,9 @@ def _prepare(config: TrainConfig, *, quiet: bool) -> None:
         torch.set_num_threads(config.threads)
 
 
-def _check_loggers(config: TrainConfig) -> None:
-    """Refuse a logger that is not installed."""
-    for logger in config.report_to:
-        packages = _LOGGERS[logger]
-        if not any(find_spec(package) for package in packages):
-            raise UsageError(
-                f"report_to names {logger}, which is not installed.",
-                remedy=f"pip install {packages[0]}, or leave it out: metrics.jsonl is always "
-                "written.",
-            )
-
-
 def _compared(config: TrainConfig) -> dict[str, Json]:
     settings: dict[str, Json] = config.model_dump(mode="json", exclude=_NOT_COMPARED)
     return settings
-
-
-def _check(config: TrainConfig, scene: Scene) -> None:
-    """Refuse now what a later stage would refuse after hours.
-
-    Raises:
-        UsageError: A setting cannot be.
-    """
-    from agentgym.agents.conversation import format_of
-    from agentgym.agents.factory import make_agent
-    from agentgym.training.pipeline.credit import make_estimator
-    from agentgym.training.pipeline.reinforcement import grpo_settings, recipes_of
-    from agentgym.training.pipeline.supervised import sft_settings
-
-    format_of(config.policy.tokens())
-    path = config.model.path
-    if path is not None and not (path / "config.json").is_file():
-        raise UsageError(
-            f"The folder {str(path)!r} holds no model.",
-            remedy="Set model.path to one that `save_pretrained` wrote.",
-        )
-    if config.sft is not None:
-        sft_settings(config, config.sft, config.output, seed=0)
-        if not config.demonstrations.runs and config.demonstrations.model is None:
-            make_agent(config.demonstrations.agent, scene.env_spec)
-    grpo = config.grpo
-    if grpo is None:
-        return
-    grpo_settings(config, grpo, config.output, context=None, seed=0)
-    make_estimator(grpo.estimator, grpo.options)
-    recipes_of(scene, grpo)
-    if grpo.tasks > len(scene.train):
-        raise UsageError(
-            f"A step plays {grpo.tasks} tasks, and there are {len(scene.train)} to learn from.",
-            remedy="Lower grpo.tasks, or raise environment.train_limit.",
-        )
 
 
 @contextmanager

@@ -92,6 +92,8 @@ def silence() -> None:
     warnings.filterwarnings("ignore", category=FutureWarning, module="(transformers|trl)")
     # On going on it misses the weights that a model has in common with its first layer.
     logging.get_logger("transformers.trainer").setLevel(ERROR)
+    # Of two checkpoints within a second it says that it orders them by their numbers.
+    logging.get_logger("transformers.trainer_utils").setLevel(ERROR)
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     datasets.disable_progress_bars()
 
