@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from agentgym.errors import MissingExtraError, UsageError
 from agentgym.training.config import TrainConfig
 from agentgym.training.pipeline.folder import TrainingFolder
+from agentgym.training.pipeline.metrics import MetricsLog
 from agentgym.training.pipeline.plans import Scene, open_scene
 from agentgym.training.pipeline.progress import Progress, Say
 from agentgym.training.pipeline.report import SeedResult, begun_seeds, read_seed, write_report
@@ -102,6 +103,7 @@ class _Training:
         if "begun" not in folder.done:
             folder.finish("begun", begun)
         self._prefix = f"{config.name}-s{seed}-{begun['id']}"
+        self._log = MetricsLog(folder.path, store.metrics, self._prefix)
 
     def carry_out(self) -> None:
         model = self._imitated() if self._config.sft is not None else self._start()
@@ -167,7 +169,8 @@ class _Training:
                 self._scene,
                 self._config,
                 self._config.sft,
-                self._folder,
+                self._folder.path,
+                self._log,
                 self._progress,
                 seed=self._seed,
             )
@@ -187,7 +190,8 @@ class _Training:
                 self._scene,
                 self._config,
                 self._config.grpo,
-                self._folder,
+                self._folder.path,
+                self._log,
                 self._progress,
                 evaluate=self._evaluate_model,
                 seed=self._seed,

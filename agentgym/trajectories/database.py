@@ -153,11 +153,12 @@ def _prepare_sqlite(engine: sa.Engine, name: str, *, create: bool) -> None:
         if not found and create:
             connection.exec_driver_sql(f"PRAGMA page_size={_PAGE_BYTES}")
             _keep_write_ahead_log(connection)
+        elif tables.schema.name not in found:
+            raise StoreError(f"{name} is a database, but not a store.", remedy=_ELSEWHERE)
+        if create and (not found or _version(connection) < tables.SCHEMA_VERSION):
             connection.exec_driver_sql("BEGIN IMMEDIATE")
             _make_schema(connection)
             connection.exec_driver_sql("COMMIT")
-        elif tables.schema.name not in found:
-            raise StoreError(f"{name} is a database, but not a store.", remedy=_ELSEWHERE)
         _check_version(connection, name)
 
 
@@ -177,20 +178,30 @@ def _prepare_postgresql(engine: sa.Engine, name: str, *, create: bool) -> None:
         if not sa.inspect(connection).has_table(tables.schema.name):
             if not create:
                 raise _missing(name)
-            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_SCHEMA_LOCK)))
-            _make_schema(connection)
+            _make_shared_schema(connection)
+        elif create and _version(connection) < tables.SCHEMA_VERSION:
+            _make_shared_schema(connection)
         _check_version(connection, name)
+
+
+def _make_shared_schema(connection: sa.Connection) -> None:
+    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_SCHEMA_LOCK)))
+    _make_schema(connection)
 
 
 def _make_schema(connection: sa.Connection) -> None:
     """Create what is missing; the caller keeps other processes out."""
     tables.metadata.create_all(connection)
-    if connection.execute(sa.select(tables.schema.c.version)).first() is None:
-        connection.execute(tables.schema.insert().values(version=tables.SCHEMA_VERSION))
+    connection.execute(tables.schema.delete())
+    connection.execute(tables.schema.insert().values(version=tables.SCHEMA_VERSION))
+
+
+def _version(connection: sa.Connection) -> int:
+    return int(connection.execute(sa.select(tables.schema.c.version)).scalar_one())
 
 
 def _check_version(connection: sa.Connection, name: str) -> None:
-    version = connection.execute(sa.select(tables.schema.c.version)).scalar_one()
+    version = _version(connection)
     if version > tables.SCHEMA_VERSION:
         raise StoreError(
             f"The store {name} has schema {version}; this agentgym reads up to "

@@ -1,4 +1,4 @@
-"""The store of runs and their trajectories: one SQLite file, or a PostgreSQL database.
+"""The store of runs, trajectories and what trainings measured: one SQLite file, or PostgreSQL.
 
 What is saved is committed when `save` returns. Secrets are redacted on the way in. Several
 processes may write to one store, also to one run.
@@ -16,6 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from agentgym.errors import StoreError, UnknownNameError, UsageError
 from agentgym.trajectories import codec
 from agentgym.trajectories.database import open_engine, store_errors
+from agentgym.trajectories.metrics import Metrics
 from agentgym.trajectories.record import EpisodeKey, RunRecord, Trajectory
 from agentgym.trajectories.redact import Redactor
 from agentgym.trajectories.rows import Row, episode_row, episode_summary, run_row, run_summary
@@ -39,9 +40,13 @@ class TrajectoryStore:
     Args:
         engine: An open database with the store's tables.
         redactor: Removes secrets from what is written.
+
+    Attributes:
+        metrics: What trainings measured.
     """
 
     def __init__(self, engine: sa.Engine, redactor: Redactor) -> None:
+        self.metrics = Metrics(engine)
         self._engine = engine
         self._redactor = redactor
         self._insert = insert_episode(engine.dialect.name)

@@ -6,8 +6,8 @@ Text columns hold JSON where a value is structured; times are Unix seconds in UT
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-SCHEMA_VERSION = 1
-"""Version of the tables below; a store of a newer one is refused."""
+SCHEMA_VERSION = 2
+"""Version of the tables below; a store of a newer one is refused, an older one gets new tables."""
 
 metadata = sa.MetaData()
 
@@ -54,6 +54,17 @@ episodes = sa.Table(
     sa.UniqueConstraint("run", "task_id", "epoch", name="agentgym_episodes_key"),
     # Covers the counts and means of a listing, which then never reads a blob's page.
     sa.Index("agentgym_episodes_listing", "run", "status", "score"),
+)
+
+measurements = sa.Table(
+    "agentgym_measurements",
+    metadata,
+    sa.Column("id", _RowId, primary_key=True),
+    sa.Column("training", sa.Text, nullable=False),
+    sa.Column("stage", sa.Text, nullable=False),
+    sa.Column("step", sa.Integer, nullable=False),
+    sa.Column("values", sa.Text, nullable=False),
+    sa.Index("agentgym_measurements_training", "training", "stage"),
 )
 
 

@@ -79,6 +79,11 @@ def learned(folder: Path) -> list[tuple[Json, ...]]:
     ]
 
 
+def training_of(folder: Path) -> str:
+    """Return what the store calls a training by."""
+    return str(state(folder)["evaluation-0"]["run_id"]).removesuffix("-evaluation-0")
+
+
 @pytest.mark.slow
 def test_a_training_is_killed_and_goes_on_as_if_it_had_not_been(trainer: Command) -> None:
     whole = trainer("train", "train.toml", "-o", "whole")
@@ -115,6 +120,8 @@ def test_a_training_is_killed_and_goes_on_as_if_it_had_not_been(trainer: Command
     assert after["grpo"] == state(reference)["grpo"]
     with TrajectoryStore.open(trainer.folder / "runs.db", create=False) as store:
         runs = {run.run_id: run for run in store.list_runs()}
+        stored = [x.step for x in store.metrics.read(training_of(folder)) if "reward" in x.values]
+        assert stored == [1, 2, 3, 4, 5, 6]
         for name in ("evaluation-0", "evaluation-6"):
             assert runs[after[name]["run_id"]].graded == 4
             own = [row.score for row in store.summaries(after[name]["run_id"])]

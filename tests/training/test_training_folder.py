@@ -8,6 +8,8 @@ import pytest
 from agentgym.errors import UnknownNameError, UsageError
 from agentgym.training.config import make_config
 from agentgym.training.pipeline.folder import TrainingFolder
+from agentgym.training.pipeline.metrics import MetricsLog
+from agentgym.trajectories.store import TrajectoryStore
 
 SETTINGS = {"name": "a", "grpo": {"steps": 5, "group": 4}}
 
@@ -33,18 +35,21 @@ def test_a_damaged_state_is_told_of(tmp_path: Path) -> None:
 
 
 def test_measurements_after_a_checkpoint_are_taken_again(tmp_path: Path) -> None:
-    folder = TrainingFolder(tmp_path, SETTINGS)
-    folder.log("sft", 9, {"loss": 1.0})
-    for step in (1, 2, 3):
-        folder.log("grpo", step, {"reward": step / 10})
-    with (tmp_path / "metrics.jsonl").open("a") as file:
-        file.write('{"stage": "grpo", "step": 4, "rew')  # where a kill struck
-    folder.forget("grpo", after=2)
-    folder.log("grpo", 3, {"reward": 0.5})
-    assert [line["reward"] for line in folder.measurements("grpo")] == [0.1, 0.2, 0.5]
-    assert len(folder.measurements("sft")) == 1
-    for line in (tmp_path / "metrics.jsonl").read_text().splitlines():
-        json.loads(line)
+    with TrajectoryStore.open(tmp_path / "runs.db") as store:
+        log = MetricsLog(tmp_path, store.metrics, "maze-s0")
+        log.add("sft", 9, {"loss": 1.0})
+        for step in (1, 2, 3):
+            log.add("grpo", step, {"reward": step / 10})
+        with (tmp_path / "metrics.jsonl").open("a") as file:
+            file.write('{"stage": "grpo", "step": 4, "rew')  # where a kill struck
+        log.forget("grpo", after=2)
+        log.add("grpo", 3, {"reward": 0.5})
+        assert [one.values["reward"] for one in log.read("grpo")] == [0.1, 0.2, 0.5]
+        assert len(log.read("sft")) == 1
+        for line in (tmp_path / "metrics.jsonl").read_text().splitlines():
+            json.loads(line)
+        kept = [(one.stage, one.step) for one in store.metrics.read("maze-s0")]
+        assert sorted(kept) == [("grpo", 1), ("grpo", 2), ("grpo", 3), ("sft", 9)]
 
 
 def test_two_processes_do_not_train_in_one_folder(tmp_path: Path) -> None:

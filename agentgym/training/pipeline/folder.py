@@ -1,4 +1,4 @@
-"""A training's folder: what is done, what was measured, and that nobody else works in it."""
+"""A training's folder: what is done, and that nobody else works in it."""
 
 import fcntl
 import json
@@ -12,14 +12,13 @@ from agentgym.errors import UsageError
 from agentgym.types import Json
 
 STATE = "state.json"
-METRICS = "metrics.jsonl"
 
 
 class TrainingFolder:
     """Where one seed's training keeps what must outlive its process.
 
     `state.json` is replaced as a whole, so that a killed process leaves the old one or the new
-    one. `metrics.jsonl` has a line for every measurement.
+    one.
 
     Args:
         path: The folder; made where it is missing.
@@ -62,22 +61,6 @@ class TrainingFolder:
             os.fsync(file.fileno())
         temporary.replace(self.path / STATE)
 
-    def log(self, stage: str, step: int, values: Mapping[str, Json]) -> None:
-        """Append a measurement."""
-        with (self.path / METRICS).open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"stage": stage, "step": step, **values}) + "\n")
-
-    def measurements(self, stage: str) -> list[dict[str, Json]]:
-        """Return a stage's measurements, in order; a line that a kill cut off is left out."""
-        return [line for line in self._lines() if line["stage"] == stage]
-
-    def forget(self, stage: str, after: int) -> None:
-        """Drop a stage's measurements of later steps, which are going to be taken again."""
-        kept = [x for x in self._lines() if x["stage"] != stage or x["step"] <= after]
-        temporary = self.path / f".{METRICS}.tmp"
-        temporary.write_text("".join(json.dumps(line) + "\n" for line in kept), "utf-8")
-        temporary.replace(self.path / METRICS)
-
     @contextmanager
     def owned(self) -> Iterator[None]:
         """Keep other processes out inside the block; the end of this process ends it too.
@@ -101,16 +84,6 @@ class TrainingFolder:
         if not whole:
             raise _damaged(path)
         return state
-
-    def _lines(self) -> Iterator[dict[str, Any]]:
-        path = self.path / METRICS
-        for line in path.read_text("utf-8", "replace").splitlines() if path.exists() else ():
-            try:
-                found = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(found, dict) and {"stage", "step"} <= found.keys():
-                yield found
 
 
 def _damaged(path: Path) -> UsageError:

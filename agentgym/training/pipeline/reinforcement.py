@@ -10,7 +10,7 @@ from agentgym.errors import UsageError
 from agentgym.training.config import GrpoConfig, TrainConfig
 from agentgym.training.pipeline.checkpoints import last_whole_checkpoint
 from agentgym.training.pipeline.credit import make_estimator
-from agentgym.training.pipeline.folder import TrainingFolder
+from agentgym.training.pipeline.metrics import MetricsLog
 from agentgym.training.pipeline.models import open_model
 from agentgym.training.pipeline.plans import Scene
 from agentgym.training.pipeline.progress import Progress
@@ -32,7 +32,8 @@ def reinforce(
     scene: Scene,
     config: TrainConfig,
     grpo: GrpoConfig,
-    folder: TrainingFolder,
+    folder: Path,
+    log: MetricsLog,
     progress: Progress,
     *,
     evaluate: Evaluate,
@@ -48,12 +49,12 @@ def reinforce(
         UsageError: The environment, the model or a setting will not do.
     """
     model, tokenizer = open_model(start)
-    checkpoints = folder.path / "checkpoints"
+    checkpoints = folder / "checkpoints"
     last = last_whole_checkpoint(checkpoints)
     step = 0 if last is None else int(last.name.rpartition("-")[2])
     if last is not None:
         progress.tell(f"grpo goes on from step {step}")
-    folder.forget(STAGE, after=step)
+    log.forget(STAGE, after=step)
     recipes = recipes_of(scene, grpo)
     estimator, options = make_estimator(grpo.estimator, grpo.options)
     context = getattr(model.config.get_text_config(), "max_position_embeddings", None)
@@ -68,7 +69,7 @@ def reinforce(
     )
     trainer = TurnLevelGRPOTrainer(
         model=model,
-        args=grpo_settings(config, grpo, folder.path, context=context, seed=seed),
+        args=grpo_settings(config, grpo, folder, context=context, seed=seed),
         processing_class=tokenizer,
         train_dataset=spec.train_dataset,
         rollout_func=spec.rollout_func,
@@ -77,7 +78,7 @@ def reinforce(
         estimator_options=options,
         recipes=recipes.recipes,
     )
-    measure(trainer, folder, STAGE, progress)
+    measure(trainer, log, STAGE, progress)
     every = config.evaluation.every
     watch = _Evaluations(evaluate, tokenizer, every, grpo.steps)
     if last is not None:
@@ -88,7 +89,7 @@ def reinforce(
         trainer.train(resume_from_checkpoint=None if last is None else str(last))
     finally:
         spec.close()
-    rewards = [line["reward"] for line in folder.measurements(STAGE) if "reward" in line]
+    rewards = [one.values["reward"] for one in log.read(STAGE) if "reward" in one.values]
     tail = rewards[-max(1, len(rewards) // 10) :]
     facts = {"steps": grpo.steps, "reward": sum(tail) / len(tail)}
     return trainer.model, tokenizer, facts

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from agentgym.errors import UsageError
 from agentgym.training.config import TrainConfig
-from agentgym.training.pipeline.folder import METRICS, STATE
+from agentgym.training.pipeline.folder import STATE
+from agentgym.training.pipeline.metrics import METRICS, read_metrics
 from agentgym.types import Frozen, Json
 
 REPORT = "report.json"
@@ -106,6 +107,5 @@ def read_report(path: Path) -> tuple[str, list[SeedResult]]:
 
 
 def _rewards(path: Path) -> list[float]:
-    lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    parsed = [json.loads(line) for line in lines if line.endswith("}")]
-    return [line["reward"] for line in parsed if line["stage"] == "grpo" and "reward" in line]
+    taken = [one.values for one in read_metrics(path) if one.stage == "grpo"]
+    return [values["reward"] for values in taken if "reward" in values]

@@ -8,7 +8,7 @@ from agentgym.errors import UsageError
 from agentgym.training.config import SftConfig, TrainConfig
 from agentgym.training.offline.export import to_dataset
 from agentgym.training.offline.imitation import Imitator
-from agentgym.training.pipeline.folder import TrainingFolder
+from agentgym.training.pipeline.metrics import MetricsLog
 from agentgym.training.pipeline.plans import Scene
 from agentgym.training.pipeline.progress import Progress
 from agentgym.training.pipeline.trl import measure, settings_for
@@ -25,7 +25,8 @@ def imitate(
     scene: Scene,
     config: TrainConfig,
     sft: SftConfig,
-    folder: TrainingFolder,
+    folder: Path,
+    log: MetricsLog,
     progress: Progress,
     *,
     seed: int,
@@ -48,14 +49,14 @@ def imitate(
             remedy="Let demonstrations.keep pass more, or collect more demonstrations.",
         )
     rows = list(Imitator(tokenizer, config.policy.tokens()).rows(episodes, scene.limits))
-    folder.forget(STAGE, after=-1)
+    log.forget(STAGE, after=-1)
     trainer = hub.SFTTrainer(
         model=model,
-        args=sft_settings(config, sft, folder.path, seed=seed),
+        args=sft_settings(config, sft, folder, seed=seed),
         train_dataset=to_dataset(rows),
         processing_class=tokenizer,
     )
-    measure(trainer, folder, STAGE, progress)
+    measure(trainer, log, STAGE, progress)
     done = trainer.train()
     tokens = sum(label >= 0 for row in rows for label in row["labels"])
     return {"rows": len(rows), "tokens": tokens, "steps": done.global_step}

@@ -1,4 +1,4 @@
-"""What the stages that use TRL share: its settings, and its measurements into the folder."""
+"""What the stages that use TRL share: its settings, and what becomes of its measurements."""
 
 import inspect
 import os
@@ -12,7 +12,7 @@ from transformers import PrinterCallback, TrainerCallback
 
 from agentgym.errors import UnknownNameError, UsageError
 from agentgym.training.config import TrainConfig
-from agentgym.training.pipeline.folder import TrainingFolder
+from agentgym.training.pipeline.metrics import MetricsLog
 from agentgym.training.pipeline.progress import Progress, StepLines
 from agentgym.types import Json
 
@@ -98,21 +98,21 @@ def silence() -> None:
     datasets.disable_progress_bars()
 
 
-def measure(trainer: Any, folder: TrainingFolder, stage: str, progress: Progress) -> None:
-    """Let a trainer write its measurements into the folder, and tell of its steps."""
+def measure(trainer: Any, log: MetricsLog, stage: str, progress: Progress) -> None:
+    """Let a trainer write its measurements down, and tell of its steps."""
     trainer.remove_callback(PrinterCallback)
-    trainer.add_callback(_Metrics(folder, stage, StepLines(progress, stage)))
+    trainer.add_callback(_Metrics(log, stage, StepLines(progress, stage)))
 
 
 class _Metrics(TrainerCallback):
-    def __init__(self, folder: TrainingFolder, stage: str, lines: StepLines) -> None:
-        self._folder = folder
+    def __init__(self, log: MetricsLog, stage: str, lines: StepLines) -> None:
+        self._log = log
         self._stage = stage
         self._lines = lines
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **rest: Any) -> None:
         """Write a measurement down."""
         values = {k: v for k, v in (logs or {}).items() if isinstance(v, int | float)}
-        self._folder.log(self._stage, state.global_step, values)
+        self._log.add(self._stage, state.global_step, values)
         if "loss" in values:
             self._lines.add(state.global_step, state.max_steps, values)
