@@ -64,9 +64,11 @@ def refused(folder: Path, **settings: Json) -> str:
         ),
         ({"grpo": {"trl": {"output_dir": "x"}}}, "grpo.trl.output_dir is not to be set"),
         (
-            {"grpo": {"trl": {"gradient_accumulation_steps": "abc"}}},
-            "TRL refuses the settings of grpo.trl: ",
+            {"grpo": {"trl": {"per_device_train_batch_size": 3}}},
+            "TRL refuses the settings of grpo.trl: generation_batch_size (3) must be divisible",
         ),
+        ({"grpo": {"trl": {"beta": "a"}}}, "grpo.trl.beta is 'a'. Input should be a valid number"),
+        ({"grpo": {"trl": {"num_iterations": 0}}}, "grpo.trl.num_iterations is 0."),
         (
             {"grpo": {"save_every": 3, "trl": {"num_iterations": 2}}},
             "A batch of episodes lasts 2 steps",
@@ -77,6 +79,26 @@ def test_what_would_fail_later_is_refused_at_once(
     tmp_path: Path, settings: dict[str, Json], words: str
 ) -> None:
     assert words in refused(tmp_path, **settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"sft": {"trl": {"packing": True}}}, "the settings of sft.trl: When packing is enabled"),
+        (
+            {"grpo": {"steps": 1, "tasks": 2, "group": 2, "trl": {"loss_type": "gpro"}}},
+            "TRL refuses the settings of grpo.trl: Unknown loss type: gpro. Mend the setting.",
+        ),
+    ],
+)
+def test_what_trl_refuses_only_when_it_trains_is_one_line(
+    tmp_path: Path, settings: dict[str, Json], words: str
+) -> None:
+    small = {"model": {"hidden_size": 8, "heads": 1}, "policy": {"max_tokens": 2, "budget": 40}}
+    config = make_config({**LEAST, **small, "output": str(tmp_path / "out"), **settings})
+    with pytest.raises(UsageError) as caught:
+        train(config.model_copy(update={"store": str(tmp_path / "runs.db")}))
+    assert words in str(caught.value)
 
 
 def test_recipes_by_name() -> None:

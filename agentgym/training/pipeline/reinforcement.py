@@ -14,7 +14,7 @@ from agentgym.training.pipeline.metrics import MetricsLog
 from agentgym.training.pipeline.models import open_model
 from agentgym.training.pipeline.plans import Scene
 from agentgym.training.pipeline.progress import Progress
-from agentgym.training.pipeline.trl import measure, settings_for
+from agentgym.training.pipeline.trl import measure, refusals, settings_for
 from agentgym.training.recipes.named import Recipes, make_recipes
 from agentgym.training.recipes.shaping import clip_higher, entropy_floor
 from agentgym.training.spec import TrlSpec
@@ -67,26 +67,26 @@ def reinforce(
         wrap=recipes.wrap if recipes.wraps else None,
         **config.policy.tokens().model_dump(),
     )
-    trainer = TurnLevelGRPOTrainer(
-        model=model,
-        args=grpo_settings(config, grpo, folder, context=context, seed=seed),
-        processing_class=tokenizer,
-        train_dataset=spec.train_dataset,
-        rollout_func=spec.rollout_func,
-        reward_funcs=spec.reward_funcs,
-        estimator=estimator,
-        estimator_options=options,
-        recipes=recipes.recipes,
-    )
-    measure(trainer, log, STAGE, progress)
-    every = config.evaluation.every
-    watch = _Evaluations(evaluate, tokenizer, every, grpo.steps)
-    if last is not None:
-        saved, _ = open_model(last)
-        watch.look(saved, step)  # the process may have died between checkpoint and evaluation
-    trainer.add_callback(watch)
     try:
-        trainer.train(resume_from_checkpoint=None if last is None else str(last))
+        with refusals("grpo.trl", "grpo.tasks"):
+            trainer = TurnLevelGRPOTrainer(
+                model=model,
+                args=grpo_settings(config, grpo, folder, context=context, seed=seed),
+                processing_class=tokenizer,
+                train_dataset=spec.train_dataset,
+                rollout_func=spec.rollout_func,
+                reward_funcs=spec.reward_funcs,
+                estimator=estimator,
+                estimator_options=options,
+                recipes=recipes.recipes,
+            )
+            measure(trainer, log, STAGE, progress)
+            watch = _Evaluations(evaluate, tokenizer, config.evaluation.every, grpo.steps)
+            if last is not None:
+                saved, _ = open_model(last)
+                watch.look(saved, step)  # a kill may have come between checkpoint and evaluation
+            trainer.add_callback(watch)
+            trainer.train(resume_from_checkpoint=None if last is None else str(last))
     finally:
         spec.close()
     rewards = [one.values["reward"] for one in log.read(STAGE) if "reward" in one.values]
@@ -156,6 +156,11 @@ def grpo_settings(
         config,
         "grpo.trl",
     )
+    if made.num_iterations < 1:
+        raise UsageError(
+            f"grpo.trl.num_iterations is {made.num_iterations}.",
+            remedy="A batch of episodes is learned from once at least.",
+        )
     reused = made.steps_per_generation * made.num_iterations // made.gradient_accumulation_steps
     if reused > 1 and grpo.save_every % reused:
         raise UsageError(

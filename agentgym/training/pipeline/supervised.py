@@ -11,7 +11,7 @@ from agentgym.training.offline.imitation import Imitator
 from agentgym.training.pipeline.metrics import MetricsLog
 from agentgym.training.pipeline.plans import Scene
 from agentgym.training.pipeline.progress import Progress
-from agentgym.training.pipeline.trl import measure, settings_for
+from agentgym.training.pipeline.trl import measure, refusals, settings_for
 from agentgym.trajectories.record import Trajectory
 from agentgym.types import Json
 
@@ -50,14 +50,15 @@ def imitate(
         )
     rows = list(Imitator(tokenizer, config.policy.tokens()).rows(episodes, scene.limits))
     log.forget(STAGE, after=-1)
-    trainer = hub.SFTTrainer(
-        model=model,
-        args=sft_settings(config, sft, folder, seed=seed),
-        train_dataset=to_dataset(rows),
-        processing_class=tokenizer,
-    )
-    measure(trainer, log, STAGE, progress)
-    done = trainer.train()
+    with refusals("sft.trl", "sft.batch_size"):
+        trainer = hub.SFTTrainer(
+            model=model,
+            args=sft_settings(config, sft, folder, seed=seed),
+            train_dataset=to_dataset(rows),
+            processing_class=tokenizer,
+        )
+        measure(trainer, log, STAGE, progress)
+        done = trainer.train()
     tokens = sum(label >= 0 for row in rows for label in row["labels"])
     return {"rows": len(rows), "tokens": tokens, "steps": done.global_step}
 

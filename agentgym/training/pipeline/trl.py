@@ -2,12 +2,15 @@
 
 import inspect
 import os
+import traceback
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from logging import ERROR
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
+from pydantic import TypeAdapter, ValidationError
 from transformers import PrinterCallback, TrainerCallback
 
 from agentgym.errors import UnknownNameError, UsageError
@@ -28,6 +31,8 @@ OWN: Mapping[str, str] = MappingProxyType(
     }
 )
 """TRL's settings that going on after a kill depends on, and what decides them."""
+
+_TRAINING = ("accelerate", "peft", "torch", "transformers", "trl")
 
 
 def settings_for(
@@ -53,7 +58,8 @@ def settings_for(
     import torch
 
     known = inspect.signature(kind).parameters
-    for name in further:
+    types = get_type_hints(kind)
+    for name, value in further.items():
         if name in OWN:
             raise UsageError(
                 f"{section}.{name} is not to be set: a training sets it itself.",
@@ -61,6 +67,14 @@ def settings_for(
             )
         if name not in known:
             raise UnknownNameError(f"setting of [{section}]:", name, known)
+        # TRL notices only once it uses it. What may be a string may be more than TRL writes.
+        if str not in (types[name], *get_args(types[name])):
+            try:
+                TypeAdapter(types[name]).validate_python(value, strict=True)
+            except ValidationError as error:
+                raise UsageError(
+                    f"{section}.{name} is {value!r}.", remedy=f"{error.errors()[0]['msg']}."
+                ) from error
     cuda = torch.cuda.is_available()
     checkpointing = "activation_checkpointing"  # as transformers calls it from version 5 on
     if checkpointing not in known:
@@ -76,11 +90,41 @@ def settings_for(
     }
     try:
         return kind(**{**common, **chosen, **further})
-    except (TypeError, ValueError, AttributeError) as error:
+    except (TypeError, ValueError, ArithmeticError, AttributeError, ImportError) as error:
+        raise _refusal(section, error) from error
+
+
+@contextmanager
+def refusals(section: str, batch: str) -> Iterator[None]:
+    """Say in one line what is refused only while a trainer is made or trains.
+
+    Args:
+        section: What the error calls the person's settings.
+        batch: The setting that a step's memory depends on most.
+
+    Raises:
+        UsageError: The packages that train refused something, or the device has no memory left.
+    """
+    import torch
+
+    try:
+        yield
+    except (ArithmeticError, ImportError, NotImplementedError, TypeError, ValueError) as error:
+        *_, (innermost, _) = traceback.walk_tb(error.__traceback__)
+        package = str(innermost.f_globals.get("__name__")).partition(".")[0]
+        if package not in _TRAINING:
+            raise
+        raise _refusal(section, error) from error
+    except torch.OutOfMemoryError as error:
         raise UsageError(
-            f"TRL refuses the settings of {section}: {str(error).rstrip('.')}.",
-            remedy="Mend the setting.",
+            "The GPU has no memory left for a step.",
+            remedy=f"Raise {section}.gradient_accumulation_steps, or lower {batch}.",
         ) from error
+
+
+def _refusal(section: str, error: Exception) -> UsageError:
+    said = " ".join(str(error).split()).rstrip(".")
+    return UsageError(f"TRL refuses the settings of {section}: {said}.", remedy="Mend the setting.")
 
 
 def silence() -> None:
