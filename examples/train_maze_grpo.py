@@ -20,8 +20,8 @@ from agentgym.training.trainer import TurnLevelGRPOTrainer
 
 SETTINGS = {
     "name": "maze",
-    "output": "trained/maze",
-    "store": "trained/maze.db",
+    "output": "trained/maze-by-hand",
+    "store": "trained/maze-by-hand.db",
     "environment": {"name": "maze", "tasks": "tiny", "options": {"instructions": False}},
     "policy": {"format": "brackets", "told": False, "max_tokens": 8, "budget": 512},
     "model": {"hidden_size": 128},
@@ -29,12 +29,14 @@ SETTINGS = {
     "sft": {"epochs": 20, "learning_rate": 2e-3},
 }
 
+QUICK = {"output": "trained/quick", "sft": {"epochs": 1}, "demonstrations": {"tasks": 4}}
+
 
 def main(*, quick: bool) -> None:
     """Imitate the oracle, then learn from the model's own games."""
     silence()
     torch.set_num_threads(1)
-    settings = SETTINGS | ({"sft": {"epochs": 1}, "demonstrations": {"tasks": 4}} if quick else {})
+    settings = SETTINGS | (QUICK if quick else {})
     settings["environment"] = {**SETTINGS["environment"], "test_limit": 4 if quick else 100}  # type: ignore[dict-item]
     config = make_config(settings)
     (imitated,) = train(config, quiet=True)

@@ -73,7 +73,12 @@ def main(*, quick: bool) -> None:
     tasks = make_tasks(Path("trained/sql-tasks"), train_tasks=300, test_tasks=100)
     settings = [f"environment.tasks={json.dumps(str(tasks))}"]
     if quick:
-        settings += ["seeds=[0]", "environment.train_limit=8", "environment.test_limit=4"]
+        settings += [
+            "output='trained/quick-sql'",
+            "seeds=[0]",
+            "environment.train_limit=8",
+            "environment.test_limit=4",
+        ]
         settings += ["sft.epochs=1", "grpo.steps=2", "grpo.tasks=2", "grpo.group=2"]
     for result in train(read_config(CONFIG, settings), say=print, quiet=True):
         told = [f"{one.success:.2f} after {one.step} steps" for one in result.evaluations]

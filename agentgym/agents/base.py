@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from typing import Any
 
-from agentgym.trajectories.record import Fault
+from agentgym.faults import Fault
 from agentgym.types import Action, Frozen, Json, Limits, Observation, Task, TokenTrace, Usage
 
 

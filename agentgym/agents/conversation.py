@@ -4,10 +4,10 @@ import json
 from collections.abc import Sequence
 
 from agentgym.agents.chat_tokens import ChatTokens
-from agentgym.agents.clients.base import Completion
 from agentgym.agents.formats import ActionFormat, Said, get_format
 from agentgym.agents.memory import FullHistory, make_memory
 from agentgym.agents.settings import TokenSettings, standing_words
+from agentgym.clients.base import Completion
 from agentgym.errors import UsageError
 from agentgym.types import Action, ImagePart, Limits, Message, Observation, ToolSpec, call
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from agentgym.agents.base import Agent
 from agentgym.agents.baselines import NullAgent, OracleAgent, OwnBaseline, RandomAgent
-from agentgym.agents.clients.base import Prices
 from agentgym.agents.scripted import ScriptedAgent
 from agentgym.agents.settings import LlmSettings
+from agentgym.clients.base import Prices
 from agentgym.errors import UnknownNameError, UsageError
 from agentgym.registry import EnvSpec, resolve
 
@@ -68,8 +68,8 @@ def make_llm(settings: LlmSettings) -> Agent:
         from agentgym.agents.local import open_local
 
         return open_local(settings)
-    from agentgym.agents.clients import open_client
     from agentgym.agents.llm import LlmAgent
+    from agentgym.clients import open_client
 
     openai_model = settings.base_url is not None or settings.model.startswith("openai/")
     name = settings.client or ("lean" if openai_model else "litellm")

@@ -1,11 +1,11 @@
 """The LLM agent: a chat model behind any client, with native tool calls or as text."""
 
 from agentgym.agents.base import Agent, Brief, Decision, Player
-from agentgym.agents.clients.base import ChatClient, ChatRequest
-from agentgym.agents.clients.retry import RetryingClient
 from agentgym.agents.formats import ActionFormat, get_format
 from agentgym.agents.memory import Memory, make_memory
 from agentgym.agents.settings import LlmSettings, standing_words
+from agentgym.clients.base import ChatClient, ChatRequest
+from agentgym.clients.retry import RetryingClient
 from agentgym.types import Json, Message, Observation
 
 _TOKEN_IDS: dict[str, Json] = {"return_token_ids": True, "logprobs": True}

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from agentgym.agents.base import Agent, Brief, Decision, Player
 from agentgym.agents.chat_tokens import ChatTokens
-from agentgym.agents.clients.base import Completion
 from agentgym.agents.conversation import TokenConversation, format_of
 from agentgym.agents.sampling import Sampled, Sampler, SampleRequest
 from agentgym.agents.settings import TokenSettings
+from agentgym.clients.base import Completion
 from agentgym.env import digest
 from agentgym.errors import ModelContextError, ModelMalformedError
 from agentgym.types import Json, Observation, TokenTrace, Usage

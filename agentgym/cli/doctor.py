@@ -15,6 +15,8 @@ _EXTRAS = (
     ("psycopg", "postgres", "PostgreSQL stores and databases"),
     ("mcp", "mcp", "MCP servers and clients"),
     ("pymysql", "mysql", "MariaDB and MySQL databases"),
+    ("trl", "train", "training"),
+    ("matplotlib", "plot", "plots of trainings"),
 )
 _PROGRAMS = (("git", "git", "source revisions in run records"),)
 

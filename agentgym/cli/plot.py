@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from agentgym.cli.output import print_text
+from agentgym.cli.output import JsonFlag, print_json, print_text
 from agentgym.errors import UsageError
 
 
@@ -18,6 +18,7 @@ def plot(
         Path, typer.Option("--output", "-o", help="The picture, such as reward.svg or reward.png.")
     ] = Path("reward.svg"),
     title: Annotated[str | None, typer.Option(help="What stands above it.")] = None,
+    as_json: JsonFlag = False,
 ) -> None:
     """Draw reward and held-out success of trainings; their figures go into a JSON file beside."""
     from agentgym.training.pipeline.plot import plot as draw
@@ -40,4 +41,7 @@ def plot(
     }
     beside = output.with_suffix(".json")
     beside.write_text(json.dumps(figures) + "\n", "utf-8")
-    print_text(f"wrote {output} and {beside}")
+    if as_json:
+        print_json({"picture": str(output), "figures": str(beside)})
+    else:
+        print_text(f"wrote {output} and {beside}")

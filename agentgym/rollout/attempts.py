@@ -11,9 +11,10 @@ from tenacity.wait import wait_exponential, wait_random
 from agentgym.agents.base import Brief
 from agentgym.env import Environment, blame
 from agentgym.errors import AgentgymError, EpisodeError, ModelRateLimitedError
+from agentgym.faults import Fault
 from agentgym.rollout.episode import Episode, play
 from agentgym.rollout.plan import Job, Plan
-from agentgym.trajectories.record import Fault, Outcome, Trajectory
+from agentgym.trajectories.record import Outcome, Trajectory
 
 log = logging.getLogger("agentgym")
 

@@ -16,7 +16,8 @@ from agentgym.errors import (
     ModelContextError,
     ModelError,
 )
-from agentgym.trajectories.record import Fault, Outcome, Turn
+from agentgym.faults import Fault
+from agentgym.trajectories.record import Outcome, Turn
 from agentgym.types import Limits, Observation, Reward, Task, Transition, Usage
 
 

@@ -154,7 +154,8 @@ class GrpoConfig(Frozen):
         group: Episodes of each task.
         learning_rate: Highest learning rate.
         warmup: Steps in which the rate rises to it.
-        estimator: How credit is assigned: `grpo`, `gigpo`, `turn` or `spa`.
+        estimator: How credit is assigned: `grpo`, `gigpo`, `turn`, `component_progress`,
+            `seen_progress`, `learned_progress` or `turn_critic`.
         options: The estimator's options.
         recipes: What else acts on training, in this order.
         clip_higher: Upper bound of the clipped ratio, less 1; None is TRL's.

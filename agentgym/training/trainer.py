@@ -53,7 +53,7 @@ class TurnLevelGRPOTrainer(HookedGRPOTrainer):
 
     Args:
         args: As of `GRPOTrainer`.
-        estimator: What assigns credit: a name ("grpo", "gigpo", "turn", "spa"), or a function.
+        estimator: What assigns credit: a name ("grpo", "gigpo", "turn"), or a function.
         estimator_options: Options of an estimator given by name. Its `scale` is that of the
             configuration's `scale_rewards` unless it is among them.
         recipes: What else acts on training, in this order.

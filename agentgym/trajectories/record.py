@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from agentgym.faults import Fault
 from agentgym.types import Action, Frozen, Json, Observation, Reward, TokenTrace, Usage
 
 
@@ -33,22 +34,6 @@ class Turn(Frozen):
     tokens: TokenTrace | None = None
     model_s: float = 0.0
     env_s: float = 0.0
-
-
-class Fault(Frozen):
-    """One infrastructure fault, survived or not.
-
-    Attributes:
-        kind: The error's `kind`, such as "model_rate_limited".
-        message: What it said.
-        attempt: The episode attempt it struck, from 1.
-        fatal: Whether it ended the episode for good.
-    """
-
-    kind: str
-    message: str
-    attempt: int = 1
-    fatal: bool = False
 
 
 class Outcome(Frozen):

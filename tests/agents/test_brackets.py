@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgym.agents.clients import Completion
 from agentgym.agents.formats import BracketsFormat
+from agentgym.clients import Completion
 from agentgym.types import Action, Message, ToolCall, ToolSpec
 
 

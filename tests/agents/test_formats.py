@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgym.agents.clients import ChatRequest, Completion
-from agentgym.agents.clients.lean import LeanClient
 from agentgym.agents.formats import FORMATS, NativeFormat, ReActFormat, Said, get_format
 from agentgym.agents.formats.react import render_action
+from agentgym.clients import ChatRequest, Completion
+from agentgym.clients.lean import LeanClient
 from agentgym.errors import UnknownNameError
 from agentgym.types import Action, ImagePart, Message, TextPart, ToolCall, ToolSpec
 from tests.fake_openai import FakeOpenAI, Reply

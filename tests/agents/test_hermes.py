@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgym.agents.clients.base import Completion
 from agentgym.agents.formats import HermesFormat
+from agentgym.clients.base import Completion
 from agentgym.types import Action, ToolCall
 
 VALUES = st.recursive(

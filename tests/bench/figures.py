@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-Kind = Literal["figure", "floor"]
+Kind = Literal["figure", "floor", "peer"]
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,8 @@ class Figure:
         unit: Of the values.
         values: One for each repetition.
         aim: What the median should stay under; None where there is no aim.
-        kind: `floor` where it is what the same work costs without agentgym.
+        kind: `floor` where it is what the same work costs without agentgym, `peer` where it is
+            what another program needs for it.
     """
 
     name: str

@@ -15,9 +15,9 @@ from pathlib import Path
 import aiohttp
 
 from agentgym.agents.base import Agent
-from agentgym.agents.clients import ChatClient, ChatRequest, Completion, open_client
 from agentgym.agents.llm import LlmAgent
 from agentgym.agents.settings import LlmSettings
+from agentgym.clients import ChatClient, ChatRequest, Completion, open_client
 from agentgym.errors import MissingExtraError
 from agentgym.trajectories.store import TrajectoryStore
 from tests.bench import ledger

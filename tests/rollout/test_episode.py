@@ -29,8 +29,9 @@ from agentgym.errors import (
     ModelContextError,
     ModelServerError,
 )
+from agentgym.faults import Fault
 from agentgym.rollout.episode import Episode, Rules, play
-from agentgym.trajectories.record import Fault, Outcome
+from agentgym.trajectories.record import Outcome
 from agentgym.types import Usage
 from tests.environments import (
     BlockingEnvironment,

@@ -20,8 +20,9 @@ from agentgym.errors import (
     ModelRejectedError,
     ModelServerError,
 )
+from agentgym.faults import Fault
 from agentgym.rollout import attempts as attempts_module
-from agentgym.trajectories.record import Fault, Outcome, Trajectory
+from agentgym.trajectories.record import Outcome, Trajectory
 from agentgym.trajectories.store import TrajectoryStore
 from tests.environments import (
     BlockingEnvironment,

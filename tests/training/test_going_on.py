@@ -113,7 +113,8 @@ def test_a_checkpoint_of_other_recipes_is_refused(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"nothing")
     with pytest.raises(UsageError, match=r"learned\.pt cannot be read"):
         load_learned([Selection()], tmp_path)
-    load_learned([Selection()], tmp_path / "of an earlier version")
+    with pytest.raises(UsageError, match=r"was written by another trainer: it has no learned\.pt"):
+        load_learned([Selection()], tmp_path / "elsewhere")
 
 
 def test_a_checkpoint_that_was_cut_off_is_passed_over(tmp_path: Path) -> None:

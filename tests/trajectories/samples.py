@@ -2,7 +2,8 @@
 
 from datetime import UTC, datetime
 
-from agentgym.trajectories.record import EpisodeKey, Fault, Outcome, RunRecord, Trajectory, Turn
+from agentgym.faults import Fault
+from agentgym.trajectories.record import EpisodeKey, Outcome, RunRecord, Trajectory, Turn
 from agentgym.types import Action, Message, Observation, Reward, ToolSpec, Usage, call
 
 WHEN = datetime(2026, 5, 4, 12, 30, 15, 250000, tzinfo=UTC)

@@ -4,7 +4,8 @@ from datetime import UTC
 
 from hypothesis import strategies as st
 
-from agentgym.trajectories.record import EpisodeKey, Fault, Outcome, Trajectory, Turn
+from agentgym.faults import Fault
+from agentgym.trajectories.record import EpisodeKey, Outcome, Trajectory, Turn
 from agentgym.types import (
     Action,
     ImagePart,

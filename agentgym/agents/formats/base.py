@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, TypeAlias
 
-from agentgym.agents.clients.base import Completion
+from agentgym.clients.base import Completion
 from agentgym.types import Action, Json, Message, ToolSpec
 
 Said: TypeAlias = Message | Action

@@ -4,9 +4,9 @@ import json
 from collections.abc import Sequence
 from typing import ClassVar
 
-from agentgym.agents.clients.base import Completion
 from agentgym.agents.formats.brackets_parser import parse_brackets, text_parameter
 from agentgym.agents.formats.words import WordsFormat
+from agentgym.clients.base import Completion
 from agentgym.types import Action, Json, ToolCall, ToolSpec
 
 _INSTRUCTIONS = """\

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from agentgym.agents.json_text import leading_object
+from agentgym.json_text import leading_object
 from agentgym.types import Action, Json, ToolCall, ToolSpec
 
 # Anchored at a line's start, with no two unbounded runs in a row: linear in any text.

@@ -5,9 +5,9 @@ import re
 from collections.abc import Sequence
 from typing import ClassVar
 
-from agentgym.agents.clients.base import Completion
 from agentgym.agents.formats.native import NativeFormat
-from agentgym.agents.json_text import leading_object, parse_arguments
+from agentgym.clients.base import Completion
+from agentgym.json_text import leading_object, parse_arguments
 from agentgym.types import Action, ToolCall, ToolSpec
 
 _OPEN, _CLOSE = "<tool_call>", "</tool_call>"

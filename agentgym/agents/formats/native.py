@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from agentgym.agents.clients.base import Completion
 from agentgym.agents.formats.base import ActionFormat, Said, Wire
+from agentgym.clients.base import Completion
 from agentgym.types import Action, ImagePart, Message, ToolSpec
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from agentgym.agents.json_text import leading_object
+from agentgym.json_text import leading_object
 from agentgym.types import Action, Json, ToolCall
 
 # Anchored at a line's start, with no two unbounded runs in a row: linear in any text.

@@ -4,9 +4,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agentgym.agents.clients.base import Completion
 from agentgym.agents.formats import ActionFormat, Said, Wire
 from agentgym.agents.formats.words import WordsFormat
+from agentgym.clients.base import Completion
 from agentgym.errors import UsageError
 from agentgym.trajectories.record import Trajectory
 from agentgym.types import Action, Json, ToolSpec

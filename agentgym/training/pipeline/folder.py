@@ -103,8 +103,7 @@ def _differing(old: Mapping[str, Json], new: Mapping[str, Json], prefix: str = "
     """Return the names of the settings that differ, those in tables with the table's."""
     names: list[str] = []
     for name in sorted({*old, *new}):
-        # An empty setting may be one that a folder of an earlier version does not know.
-        before, after = old.get(name) or None, new.get(name) or None
+        before, after = old.get(name), new.get(name)
         if isinstance(before, dict) and isinstance(after, dict):
             names += _differing(before, after, f"{prefix}{name}.")
         elif before != after:

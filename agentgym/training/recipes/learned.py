@@ -41,17 +41,20 @@ def save_learned(parts: Sequence[object], folder: Path) -> None:
 
 
 def load_learned(parts: Sequence[object], folder: Path) -> None:
-    """Give each part back what it had learned; without a file each begins anew.
+    """Give each part back what it had learned.
 
     Raises:
         UsageError: The checkpoint is of other parts, or holds what cannot be read.
     """
     path = folder / FILE
-    if not path.exists():
-        return
     try:
         with torch.serialization.safe_globals([*KINDS]):  # nothing in it is executed
             found = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError as error:
+        raise UsageError(
+            f"{folder} was written by another trainer: it has no {FILE}.",
+            remedy="Load its model and begin anew.",
+        ) from error
     except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
         raise UsageError(
             f"{path} cannot be read.", remedy="Go on from an earlier checkpoint."

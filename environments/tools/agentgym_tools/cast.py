@@ -71,6 +71,12 @@ class Cast:
         """Begin an episode, with the record that was given for it if there is one."""
         self._record, self._next = self._next, None
 
+    async def close(self) -> None:
+        """Let the models' connections go."""
+        for part in (self._user_model, self._judge):
+            if part is not None:
+                await part.close()
+
     @property
     def judge(self) -> Judging | None:
         """Who judges the episode's checklist."""

@@ -158,9 +158,8 @@ class ToolsEnvironment(ToolEnvironment[ToolsPublic, ToolsPrivate]):
         return digest([self.task.id, case.desk.state.fingerprint(), made, talk])
 
     async def close(self) -> None:
-        """Let the person go."""
-        if self._user is not None:
-            await self._user.close()
+        """Let the models that took part go."""
+        await self._cast.close()
 
     @property
     def _active(self) -> Case:

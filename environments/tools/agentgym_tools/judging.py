@@ -107,6 +107,10 @@ class Judge(Judging):
         self._cache = cache
         self.name = f"{model.settings.model}:{digest([_SYSTEM, _AGAIN])[:12]}"
 
+    async def close(self) -> None:
+        """Let the model's connections go."""
+        await self._model.close()
+
     async def verdicts(
         self, items: Sequence[str], lines: Sequence[Line], *, seed: str
     ) -> tuple[Verdict, ...] | None:

@@ -5,21 +5,17 @@ the providers' own environment variables and are never kept.
 """
 
 import asyncio
-import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from pydantic import Field
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
-from tenacity.wait import wait_random_exponential
 
-from agentgym.errors import MissingExtraError, ModelError, ModelRateLimitedError, UsageError
+from agentgym.clients import ChatClient, ChatRequest
+from agentgym.errors import UsageError
 from agentgym.types import Frozen, Json, ToolCall, Usage
-from agentgym_tools.model_errors import UNREADABLE, malformed_error, typed_error
 
 LONGEST_WAIT = 60.0
 """Seconds a server may ask to wait; one that asks for longer ends the attempt at the episode."""
@@ -43,7 +39,6 @@ class ModelSettings(Frozen):
             knows a provider not to have is left out.
         timeout: Seconds one call may take.
         attempts: Calls at most, the first included.
-        first_wait: Seconds before the second attempt at most, doubled for each that follows.
     """
 
     model: str
@@ -51,7 +46,6 @@ class ModelSettings(Frozen):
     temperature: float | None = None
     timeout: float = Field(default=120.0, gt=0)
     attempts: int = Field(default=6, ge=1)
-    first_wait: float = Field(default=0.5, ge=0)
 
 
 class Answer(NamedTuple):
@@ -83,6 +77,8 @@ class ChatModel:
         _check_url(settings.base_url, role)
         self.settings = settings
         self._who = f"The {role} model {settings.model!r}"
+        self._opening = asyncio.Lock()
+        self._client: ChatClient | None = None
 
     async def ask(
         self,
@@ -105,71 +101,60 @@ class ChatModel:
             UsageError: The key, the endpoint or the model's name is wrong.
             MissingExtraError: litellm is not installed.
         """
-        body: dict[str, Json] = {"messages": list(messages)}
-        if self.settings.temperature is not None:
-            body["temperature"] = self.settings.temperature
-        if seed is not None:
-            body["seed"] = seed
+        client = await self._opened()
+        extra: dict[str, Json] = {"drop_params": True}
         if tools:
-            body |= {"tools": list(tools), "tool_choice": "auto" if may_call else "none"}
-        call = partial(self._call, await asyncio.to_thread(_import_litellm), body)
-        retrying = AsyncRetrying(
-            retry=retry_if_exception(_worth_retrying),
-            stop=stop_after_attempt(self.settings.attempts),
-            wait=self._wait,
-            reraise=True,
+            extra["tool_choice"] = "auto" if may_call else "none"
+        request = ChatRequest(
+            model=self._model,
+            messages=[dict(message) for message in messages],
+            tools=[dict(tool) for tool in tools],
+            temperature=self.settings.temperature,
+            seed=seed,
+            extra=extra,
         )
-        answer: Answer = await retrying(call)
-        return answer
+        found = await client.complete(request)
+        calls = [ToolCall(name=call.name, arguments=call.arguments) for call in found.tool_calls]
+        return Answer(without_thoughts(found.text), tuple(calls), found.usage)
 
-    async def _call(self, litellm: Any, body: Mapping[str, Json]) -> Answer:
-        import openai  # which litellm brings
+    async def close(self) -> None:
+        """Let the connections go; the next call opens others."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
 
-        try:
-            self._check_provider(litellm)
-            response = await litellm.acompletion(**body, **self._reached_by())
-            return _read(response)
-        except openai.OpenAIError as error:
-            raise typed_error(error, self._who, self.settings.timeout) from None
-        except UNREADABLE as error:
-            raise malformed_error(error, self._who) from None
+    @property
+    def _model(self) -> str:
+        """The name as litellm takes it: of the protocol in front it tells no server."""
+        name = self.settings.model
+        return name if self.settings.base_url is None else f"openai/{name}"
 
-    def _check_provider(self, litellm: Any) -> None:
-        import openai
+    async def _opened(self) -> ChatClient:
+        async with self._opening:
+            if self._client is None:
+                client = await asyncio.to_thread(self._open)  # the import takes seconds
+                try:
+                    await client.check(self._model)
+                except UsageError:
+                    await client.close()
+                    raise
+                self._client = client
+            return self._client
 
-        if self.settings.base_url is not None:
-            return
-        try:
-            litellm.get_llm_provider(self.settings.model)
-        except openai.OpenAIError:
-            raise UsageError(
-                f"litellm knows no provider for {self._who[0].lower()}{self._who[1:]}.",
-                remedy="Write PROVIDER/MODEL, or name an endpoint.",
-            ) from None
+    def _open(self) -> ChatClient:
+        from agentgym.clients.litellm import LiteLLMClient
+        from agentgym.clients.retry import RetryingClient
 
-    def _reached_by(self) -> dict[str, Json]:
-        reached: dict[str, Json] = {
-            "model": self.settings.model,
-            "timeout": self.settings.timeout,
-            "max_retries": 0,
-            "num_retries": 0,
-            "drop_params": True,
-            # Tools otherwise pass through litellm's MCP gateway, which needs packages of its own.
-            "_skip_mcp_handler": True,
-        }
+        key = None
         if self.settings.base_url is not None:
             key = os.environ.get(_KEY, "").strip() or "none"  # servers of one's own want no key
-            base_url = self.settings.base_url
-            model = f"openai/{self.settings.model}"  # litellm takes the protocol off again
-            reached |= {"model": model, "api_base": base_url, "api_key": key}
-        return reached
-
-    def _wait(self, state: RetryCallState) -> float:
-        first = self.settings.first_wait
-        backoff = wait_random_exponential(multiplier=first, max=LONGEST_WAIT)(state)
-        error = state.outcome.exception() if state.outcome is not None else None
-        asked = error.retry_after if isinstance(error, ModelRateLimitedError) else None
-        return max(backoff, asked or 0.0)
+        client = LiteLLMClient(
+            base_url=self.settings.base_url,
+            api_key=key,
+            timeout=self.settings.timeout,
+            name=self._who,
+        )
+        return RetryingClient(client, self.settings.attempts, LONGEST_WAIT)
 
 
 def without_thoughts(text: str) -> str:
@@ -177,35 +162,6 @@ def without_thoughts(text: str) -> str:
     for pattern in _THOUGHTS:
         text = pattern.sub("", text)
     return text.strip()
-
-
-def _read(response: Any) -> Answer:
-    message = response.choices[0].message
-    calls = [
-        ToolCall(name=call.function.name or "", arguments=_arguments(call.function.arguments))
-        for call in message.tool_calls or ()
-    ]
-    used = getattr(response, "usage", None)
-    usage = Usage(
-        prompt_tokens=getattr(used, "prompt_tokens", None) or 0,
-        completion_tokens=getattr(used, "completion_tokens", None) or 0,
-    )
-    return Answer(without_thoughts(message.content or ""), tuple(calls), usage)
-
-
-def _arguments(text: str | None) -> dict[str, Json] | str:
-    """Return a call's arguments; the text itself where it is no JSON object."""
-    try:
-        value: Json = json.loads(text or "{}")
-    except (ValueError, RecursionError):
-        return text or ""
-    return value if isinstance(value, dict) else text or ""
-
-
-def _worth_retrying(error: BaseException) -> bool:
-    if isinstance(error, ModelRateLimitedError) and error.retry_after is not None:
-        return error.retry_after <= LONGEST_WAIT
-    return isinstance(error, ModelError) and error.retryable
 
 
 def _check_url(base_url: str | None, role: str) -> None:
@@ -217,17 +173,3 @@ def _check_url(base_url: str | None, role: str) -> None:
         raise UsageError(f"The {role} model's base URL is not an HTTP URL.", remedy=remedy)
     if parts.username or parts.password:
         raise UsageError(f"The {role} model's base URL holds a user or password.", remedy=remedy)
-
-
-@cache
-def _import_litellm() -> Any:
-    # Left alone, the import fetches a price list over the network and reads a .env file.
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
-    try:
-        import litellm
-    except ImportError:
-        raise MissingExtraError("An LLM user or judge", "llm") from None
-    litellm.telemetry = False
-    litellm.suppress_debug_info = True  # else every error is also printed
-    return litellm

@@ -39,9 +39,7 @@ FEE, SORRY = "the fee is 12.5 for each book", "sorry"
 
 @pytest.fixture
 def judge(chat: Any, tmp_path: Path) -> Judge:
-    settings = ModelSettings(
-        model="j", base_url=chat.base_url, temperature=0.0, first_wait=0, attempts=1
-    )
+    settings = ModelSettings(model="j", base_url=chat.base_url, temperature=0.0, attempts=1)
     return Judge(ChatModel(settings, "judge"), JudgementCache(tmp_path / "cache"))
 
 

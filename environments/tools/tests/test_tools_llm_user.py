@@ -93,7 +93,7 @@ class Talk:
     def __init__(self, chat: Any, answers: Iterable[Any] = ()) -> None:
         chat.says(answers)
         self.case = Case(DOMAIN, PRIVATE)
-        settings = ModelSettings(model="m", base_url=chat.base_url, first_wait=0)
+        settings = ModelSettings(model="m", base_url=chat.base_url)
         specs = [tool.spec for tool in Home.declared().values()]
         standing = system_prompt(STORY, tools=True)
         voice = ModelVoice(ChatModel(settings, "user"), standing, specs, seed=5)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 
 from agentgym.agents.baselines import NullAgent
-from agentgym.agents.clients import Completion
 from agentgym.agents.factory import make_agent
 from agentgym.agents.formats import BracketsFormat
+from agentgym.clients import Completion
 from agentgym.content import content_path
 from agentgym.evaluation.conformance import Report
 from agentgym.registry import spec

@@ -61,7 +61,3 @@ class User(ABC):
     @abstractmethod
     def load(self, state: Json) -> None:
         """Take back what `save` returned."""
-
-    async def close(self) -> None:
-        """Release everything; by default there is nothing to release."""
-        return

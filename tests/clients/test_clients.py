@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from agentgym.agents.clients import (
+from agentgym.clients import (
     CLIENTS,
     ChatClient,
     open_client,
 )
-from agentgym.agents.clients.litellm import LiteLLMClient
-from agentgym.agents.clients.retry import RetryingClient
+from agentgym.clients.litellm import LiteLLMClient
+from agentgym.clients.retry import RetryingClient
 from agentgym.errors import (
     ModelConnectionError,
     ModelContextError,
@@ -27,7 +27,7 @@ from agentgym.errors import (
     UsageError,
 )
 from agentgym.types import TokenTrace, ToolCall
-from tests.agents.calling import Clock, ask
+from tests.clients.calling import Clock, ask
 from tests.fake_openai import FakeOpenAI, Fault, Reply
 
 KEY = "sk-test-key-that-must-stay-secret"

@@ -1,6 +1,6 @@
 """Chat clients: ways to call a model, alike in what they take, give and raise."""
 
-from agentgym.agents.clients.base import ChatClient, ChatRequest, Completion, Prices
+from agentgym.clients.base import ChatClient, ChatRequest, Completion, Prices
 from agentgym.errors import UnknownNameError, UsageError
 
 __all__ = ["CLIENTS", "ChatClient", "ChatRequest", "Completion", "Prices", "open_client"]
@@ -31,7 +31,7 @@ def open_client(
         UsageError: The name is unknown, the URL missing or wrong, or an extra not installed.
     """
     if name == "litellm":
-        from agentgym.agents.clients.litellm import LiteLLMClient
+        from agentgym.clients.litellm import LiteLLMClient
 
         return LiteLLMClient(base_url=base_url, api_key=api_key, timeout=timeout, prices=prices)
     if name not in CLIENTS:
@@ -39,9 +39,9 @@ def open_client(
     if base_url is None:
         raise UsageError(f"The {name} client needs an endpoint.", remedy="Give --base-url.")
     if name == "openai":
-        from agentgym.agents.clients.openai_sdk import OpenAIClient
+        from agentgym.clients.openai_sdk import OpenAIClient
 
         return OpenAIClient(base_url, api_key=api_key, timeout=timeout, prices=prices)
-    from agentgym.agents.clients.lean import LeanClient
+    from agentgym.clients.lean import LeanClient
 
     return LeanClient(base_url, api_key=api_key, timeout=timeout, prices=prices)

@@ -7,11 +7,11 @@ tracing hooks or its reading of the environment's OPENAI_* settings.
 import asyncio
 import json
 
-from agentgym.agents.clients.base import ChatClient, ChatRequest, Completion, Prices
-from agentgym.agents.clients.endpoint import Endpoint
-from agentgym.agents.clients.lean import parse_base_url
-from agentgym.agents.clients.parsing import parse_completion
-from agentgym.agents.clients.probe import probe
+from agentgym.clients.base import ChatClient, ChatRequest, Completion, Prices
+from agentgym.clients.endpoint import Endpoint
+from agentgym.clients.lean import parse_base_url
+from agentgym.clients.parsing import parse_completion
+from agentgym.clients.probe import probe
 from agentgym.errors import MissingExtraError
 
 try:

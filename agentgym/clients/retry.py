@@ -9,9 +9,9 @@ from functools import partial
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 
-from agentgym.agents.clients.base import ChatClient, ChatRequest, Completion
+from agentgym.clients.base import ChatClient, ChatRequest, Completion
 from agentgym.errors import ModelAccessError, ModelError, ModelRateLimitedError, UsageError
-from agentgym.trajectories.record import Fault
+from agentgym.faults import Fault
 
 _FIRST_WAIT_SECONDS = 0.5
 _GATE_SPREAD = 0.1

@@ -6,7 +6,7 @@ from typing import Self
 
 from pydantic import Field
 
-from agentgym.trajectories.record import Fault
+from agentgym.faults import Fault
 from agentgym.types import Frozen, Json, Text, TokenTrace, ToolCall, Usage
 
 

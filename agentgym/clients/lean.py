@@ -10,10 +10,10 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 from yarl import URL
 
-from agentgym.agents.clients.base import ChatClient, ChatRequest, Completion, Prices
-from agentgym.agents.clients.endpoint import Endpoint
-from agentgym.agents.clients.parsing import parse_completion
-from agentgym.agents.clients.probe import probe
+from agentgym.clients.base import ChatClient, ChatRequest, Completion, Prices
+from agentgym.clients.endpoint import Endpoint
+from agentgym.clients.parsing import parse_completion
+from agentgym.clients.probe import probe
 from agentgym.errors import UsageError
 from agentgym.types import Json
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from agentgym.agents.clients import ChatRequest, Completion, Prices, open_client
-from agentgym.agents.clients.lean import LeanClient
+from agentgym.clients import ChatRequest, Completion, Prices, open_client
+from agentgym.clients.lean import LeanClient
 from agentgym.errors import ModelMalformedError, ModelRejectedError
 from agentgym.types import TokenTrace
-from tests.agents.calling import ask
+from tests.clients.calling import ask
 from tests.fake_openai import FakeOpenAI, Reply
 
 

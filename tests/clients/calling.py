@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from agentgym.agents.clients import ChatRequest
+from agentgym.clients import ChatRequest
 
 
 def ask(text: str = "hello", **options: Any) -> ChatRequest:

@@ -2,9 +2,9 @@
 
 from pydantic import ValidationError
 
-from agentgym.agents.clients.base import Completion, Prices
-from agentgym.agents.clients.endpoint import Endpoint
-from agentgym.agents.json_text import parse_arguments
+from agentgym.clients.base import Completion, Prices
+from agentgym.clients.endpoint import Endpoint
+from agentgym.json_text import parse_arguments
 from agentgym.types import Json, TokenTrace, ToolCall, Usage
 
 _LAST_ERROR_STATUS = 599

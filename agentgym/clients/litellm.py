@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any, ClassVar
 
-from agentgym.agents.clients.base import ChatClient, ChatRequest, Completion, Prices
-from agentgym.agents.clients.endpoint import Endpoint
-from agentgym.agents.clients.parsing import parse_completion
+from agentgym.clients.base import ChatClient, ChatRequest, Completion, Prices
+from agentgym.clients.endpoint import Endpoint
+from agentgym.clients.parsing import parse_completion
 from agentgym.errors import MissingExtraError, ModelError, UsageError
 from agentgym.types import Json
 
@@ -35,6 +35,7 @@ class LiteLLMClient(ChatClient):
         api_key: Overrides the provider's environment variable.
         timeout: Seconds for one call.
         prices: For models that are not in litellm's price list.
+        name: What errors call the model.
 
     Raises:
         MissingExtraError: litellm is not installed.
@@ -49,9 +50,10 @@ class LiteLLMClient(ChatClient):
         api_key: str | None = None,
         timeout: float = 120.0,
         prices: Prices | None = None,
+        name: str = "litellm",
     ) -> None:
         self._litellm: Any = _import_litellm()
-        self._endpoint = Endpoint("litellm", _secrets(api_key))
+        self._endpoint = Endpoint(name, _secrets(api_key))
         self._timeout = timeout
         self._prices = prices
         self._options: dict[str, Json] = {

@@ -5,11 +5,11 @@ import random
 
 import pytest
 
-from agentgym.agents.clients.endpoint import retry_after
-from agentgym.agents.clients.lean import LeanClient
-from agentgym.agents.clients.retry import RetryingClient
+from agentgym.clients.endpoint import retry_after
+from agentgym.clients.lean import LeanClient
+from agentgym.clients.retry import RetryingClient
 from agentgym.errors import ModelRateLimitedError, ModelRejectedError, ModelServerError
-from tests.agents.calling import Clock, ask
+from tests.clients.calling import Clock, ask
 from tests.fake_openai import FakeOpenAI, Fault
 
 

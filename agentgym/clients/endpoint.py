@@ -78,7 +78,7 @@ class Endpoint:
     def connection_error(self, cause: BaseException) -> ModelConnectionError:
         """Return the error for a connection that was refused, lost or never made."""
         detail = self._clean(f"{type(cause).__name__}: {cause}")
-        return ModelConnectionError(f"No whole answer from {self.name}: {detail}")
+        return ModelConnectionError(f"{self.name} gave no whole answer: {detail}")
 
     def timeout_error(self, seconds: float) -> ModelTimeoutError:
         """Return the error for a request that took longer than `seconds`."""
