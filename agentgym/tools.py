@@ -173,19 +173,19 @@ def _description(doc: Docstring) -> str:
 
 
 def _schema(arguments: TypeAdapter[Any]) -> dict[str, Json]:
-    schema: dict[str, Json] = _without_titles(arguments.json_schema())
+    schema: dict[str, Json] = without_titles(arguments.json_schema())
     schema.setdefault("properties", {})
     return schema
 
 
-def _without_titles(node: Json) -> Json:
+def without_titles(node: Json) -> Json:
     """Drop pydantic's titles, which repeat the names and cost the model tokens."""
     if isinstance(node, list):
-        return [_without_titles(item) for item in node]
+        return [without_titles(item) for item in node]
     if not isinstance(node, dict):
         return node
     kept = {key: value for key, value in node.items() if key != "title" or isinstance(value, dict)}
-    return {key: _without_titles(value) for key, value in kept.items()}
+    return {key: without_titles(value) for key, value in kept.items()}
 
 
 def _explain(tool: Tool, error: ValidationError) -> str:

@@ -4,7 +4,7 @@
 #
 #   sandboxes/debootstrap.sh [RELEASE] [IMAGE]      default: bookworm agentgym-debian:RELEASE
 #
-# Then: export AGENTGYM_BASE_IMAGE=agentgym-debian:bookworm
+# Recipes find the default by themselves; for another: export AGENTGYM_BASE_IMAGE=IMAGE
 set -euo pipefail
 
 release=${1:-bookworm}

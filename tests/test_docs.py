@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.main import get_command
@@ -16,7 +17,8 @@ from agentgym.cli.main import app
 from agentgym.evaluation.conformance import check_environment
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+PAGES = ["README.md", "sandboxes/README.md", "examples/train_vllm.md"]
+PAGES += sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))
 
 AROUND_THE_CLASS = """
 from agentgym import Reward, ToolEnvironment, ToolError, tool
@@ -51,8 +53,8 @@ def blocks(page: str, language: str) -> list[str]:
 
 def commands(page: str) -> list[str]:
     """The `agentgym` commands of a page's terminal sessions, without what is before and after."""
-    sessions = "\n".join(blocks(page, "console"))
-    return re.findall(r"\.venv/bin/agentgym ([^#&\n]*)", sessions)
+    sessions = "\n".join(blocks(page, "console")).replace("\\\n", " ")
+    return re.findall(r"(?:^|[\s/])agentgym ([^#&|\n]*)", sessions)
 
 
 async def test_the_readme_plays_an_environment(capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,14 +68,17 @@ async def test_the_readme_plays_an_environment(capsys: pytest.CaptureFixture[str
 
 def test_the_readme_shows_commands() -> None:
     assert len(commands("README.md")) > 5
+    assert len(commands("docs/mcp.md")) > 2
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_command_that_is_shown_exists(page: str) -> None:
-    known = get_command(app).commands  # type: ignore[attr-defined]
     for command in commands(page):
-        name, *words = shlex.split(command)
-        options = {option for parameter in known[name].params for option in parameter.opts}
+        known: Any = get_command(app)
+        words = shlex.split(command)
+        while hasattr(known, "commands"):  # a group
+            known = known.commands[words.pop(0)]
+        options = {option for parameter in known.params for option in parameter.opts}
         assert {word for word in words if word.startswith("-")} <= options, command
 
 

@@ -263,13 +263,17 @@ def _for_template(messages: Sequence[Mapping[str, Json]]) -> list[dict[str, Json
         message = {**message, "content": _flat(message.get("content"))}
         if calls := message.get("tool_calls"):
             names |= {call["id"]: call["function"]["name"] for call in calls}
-            message["tool_calls"] = [_parsed(call) for call in calls]
+            message["tool_calls"] = [with_object(call) for call in calls]
         if message["role"] == "tool":
             message["name"] = names.get(message.get("tool_call_id", ""), "")
         shown.append(message)
     return shown
 
 
-def _parsed(call: Mapping[str, Json]) -> dict[str, Json]:
+def with_object(call: Mapping[str, Json]) -> dict[str, Json]:
+    """Return a call in wire form with an object for its arguments.
+
+    Chat templates write an argument that is JSON text as a quoted string.
+    """
     function = call["function"]
     return {**call, "function": {**function, "arguments": json.loads(function["arguments"])}}

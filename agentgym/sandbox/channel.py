@@ -44,12 +44,10 @@ class GuestChannel(asyncio.BufferedProtocol):
     """One guest's connection, bound to the event loop it was made in.
 
     Attributes:
-        guest_uid: The user the guest says it is.
         explain: Asked for the reason when the connection ends unexpectedly.
         accept: Called with the stream id of each connection to a port the guest listens on.
     """
 
-    guest_uid: int = -1
     explain: Callable[[], Awaitable[str]]
     accept: Callable[[int], Exchange] | None = None
 
@@ -242,10 +240,9 @@ class GuestChannel(asyncio.BufferedProtocol):
             self.forget(identity)
 
     def _greet(self, kind: Kind, payload: memoryview) -> None:
-        version, uid = struct.unpack("<II", payload)
+        version, _user = struct.unpack("<II", payload)
         if kind is not Kind.HELLO or version != wire.VERSION:
             raise WireError("it did not greet")
-        self.guest_uid = uid
         self._hello.set_result(None)
 
     def _accept(self, payload: memoryview) -> None:

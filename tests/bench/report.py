@@ -55,13 +55,13 @@ def show(results: Results) -> None:
     console = Console()
     console = console if console.is_terminal else Console(width=120)
     console.print(table)
-    console.print("floor: the same work without agentgym, in the same run.", style="dim")
+    console.print("floor: the same work without agentgym; peer: by other means.", style="dim")
 
 
 def _row(item: Figure | Skipped) -> tuple[str, ...]:
     if isinstance(item, Skipped):
         return (f"{item.name}: skipped, {item.reason}",)
-    name = f"{item.name} (floor)" if item.kind == "floor" else item.name
+    name = item.name if item.kind == "figure" else f"{item.name} ({item.kind})"
     values = (median(item.values), min(item.values), max(item.values))
     aim = "" if item.aim is None else f"< {item.aim:g}"
     return (name, *(_short(value) for value in values), item.unit, aim)

@@ -18,7 +18,7 @@ def measure(effort: Effort) -> Findings:
                 found.unit,
                 found.values,
                 aim=found.target,
-                kind="floor" if found.kind == "floor" else "figure",
+                kind=found.kind,
             )
 
 

@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
+from agentgym.cli.main import app
 from tests.cli.conftest import Command
 
-COMMANDS = ("list", "info", "check", "new", "eval", "runs", "show", "replay", "export", "doctor")
+COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
 
 
 @pytest.fixture
@@ -25,9 +27,11 @@ def broken(agentgym: Command) -> Command:
 def test_help_names_every_command(agentgym: Command) -> None:
     for arguments in ((), ("--help",), ("-h",)):
         out = agentgym.inside(*arguments).out
-        assert all(f"  {command} " in out for command in COMMANDS)
-    for command in COMMANDS:
-        assert "--json" in agentgym.inside(command, "--help").out
+        assert all(f"  {name} " in out for name in COMMANDS)
+    for name, command in COMMANDS.items():
+        for words in [[name, sub] for sub in getattr(command, "commands", ())] or [[name]]:
+            told = agentgym.inside(*words, "--help").out
+            assert ("--json" in told) != (words == ["mcp", "serve"])  # whose output is MCP's
 
 
 def test_environments_are_listed(agentgym: Command) -> None:

@@ -13,7 +13,6 @@ from agentgym.sandbox.base import Sandbox, SandboxBackend
 from agentgym.sandbox.check.registry import Check, holds
 from agentgym.sandbox.spec import SandboxSpec
 
-MIB = 1 << 20
 CANARY = "AGENTGYM_CHECK_CANARY"
 """The environment variable of this process that no sandbox may see."""
 

@@ -5,9 +5,10 @@ import stat
 from collections.abc import Awaitable
 
 from agentgym.errors import UsageError
-from agentgym.sandbox.check.context import MIB, Context, home
+from agentgym.sandbox.check.context import Context, home
 from agentgym.sandbox.check.inside import python, succeeds
 from agentgym.sandbox.check.registry import check, fail, holds, refused, same
+from agentgym.sandbox.spec import MIB
 
 ALL_BYTES = bytes(range(256)) * 300
 

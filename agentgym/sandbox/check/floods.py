@@ -1,9 +1,10 @@
 """Checks that floods of output are bounded in memory on both sides."""
 
-from agentgym.sandbox.check.context import MIB, Context, still_works
+from agentgym.sandbox.check.context import Context, still_works
 from agentgym.sandbox.check.host import Growth, host_pid, resident
 from agentgym.sandbox.check.inside import python
 from agentgym.sandbox.check.registry import check, holds, same
+from agentgym.sandbox.spec import MIB
 
 _GIGABYTE = "head -c 1000000000 /dev/zero"
 

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from agentgym.errors import AgentgymError
 from agentgym.sandbox.base import Sandbox
-from agentgym.sandbox.check.context import MIB, Context, home, still_works
+from agentgym.sandbox.check.context import Context, home, still_works
 from agentgym.sandbox.check.files import error_of
 from agentgym.sandbox.check.host import Growth
 from agentgym.sandbox.check.inside import python, succeeds
 from agentgym.sandbox.check.registry import check, fail, holds, same
+from agentgym.sandbox.spec import MIB
 
 
 def _content(folder: Path) -> list[str]:

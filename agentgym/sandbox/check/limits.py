@@ -4,9 +4,10 @@ import time
 
 from agentgym.sandbox.base import Sandbox
 from agentgym.sandbox.check import hogs
-from agentgym.sandbox.check.context import MIB, Context, still_works
+from agentgym.sandbox.check.context import Context, still_works
 from agentgym.sandbox.check.inside import answer, python, succeeds
 from agentgym.sandbox.check.registry import check, holds, same
+from agentgym.sandbox.spec import MIB
 
 WRITABLE = ("/work", "/tmp", "/dev/shm")
 """Folders that every isolated sandbox has."""

@@ -2,9 +2,10 @@
 
 from agentgym.errors import AgentgymError, UsageError
 from agentgym.sandbox.base import Shell
-from agentgym.sandbox.check.context import MIB, Context, home, token
+from agentgym.sandbox.check.context import Context, home, token
 from agentgym.sandbox.check.inside import running
 from agentgym.sandbox.check.registry import check, holds, refused, same
+from agentgym.sandbox.spec import MIB
 
 
 @check("shells")

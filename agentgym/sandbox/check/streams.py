@@ -4,9 +4,10 @@ import asyncio
 import hashlib
 
 from agentgym.sandbox.base import Process
-from agentgym.sandbox.check.context import MIB, Context, home, still_works, token
+from agentgym.sandbox.check.context import Context, home, still_works, token
 from agentgym.sandbox.check.inside import PYTHON, answer, python, running, succeeds
 from agentgym.sandbox.check.registry import check, holds, same
+from agentgym.sandbox.spec import MIB
 
 
 @check("streams")

@@ -6,11 +6,12 @@ import os
 import stat
 from pathlib import Path
 
-from agentgym.sandbox.check.context import MIB, Context, home
+from agentgym.sandbox.check.context import Context, home
 from agentgym.sandbox.check.encodings import NAMES
 from agentgym.sandbox.check.files import error_of
 from agentgym.sandbox.check.inside import answer, python, succeeds
 from agentgym.sandbox.check.registry import check, holds, same
+from agentgym.sandbox.spec import MIB
 
 _TREE_INSIDE = """
 import hashlib, json, os, stat, sys

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from agentgym.errors import EpisodeError, SandboxStartError, SandboxUnavailableError
+from agentgym.sandbox.admission import STARTS
 from agentgym.sandbox.base import SandboxBackend, SandboxInfo
 from agentgym.sandbox.docker.available import check_engine
 from agentgym.sandbox.docker.built import BuiltImage, built_images
@@ -31,8 +32,6 @@ from agentgym.sandbox.spec import SandboxSpec
 log = logging.getLogger("agentgym")
 
 _START_S = 120.0
-_STARTS = max(4, 2 * (os.cpu_count() or 1))
-"""Containers being started at once; with more, the engine starts no more of them a second."""
 
 
 class DockerBackend(SandboxBackend):
@@ -55,7 +54,7 @@ class DockerBackend(SandboxBackend):
         self._image_budget = image_budget
         self._start_timeout = start_timeout
         self._connection: Engine | None = None
-        self._starts = asyncio.Semaphore(_STARTS)
+        self._starts = asyncio.Semaphore(STARTS)
         self._open: dict[str, DockerSandbox] = {}
         self._closed: set[str] = set()
         self._background: set[asyncio.Task[None]] = set()

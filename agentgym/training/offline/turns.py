@@ -1,9 +1,9 @@
 """Turns in their places: what the agent had seen, what it did there, and what came of it."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agentgym.agents.chat_tokens import with_object
 from agentgym.agents.formats import ActionFormat, Said, Wire
 from agentgym.agents.formats.words import WordsFormat
 from agentgym.clients.base import Completion
@@ -87,18 +87,10 @@ def _calls(action: Action) -> list[tuple[str, Json]]:
 
 
 def _with_objects(messages: Sequence[dict[str, Json]]) -> Wire:
-    """Return messages whose calls have objects for arguments.
-
-    Chat templates write an argument that is JSON text as a quoted string.
-    """
+    """Return messages whose calls have objects for arguments, as chat templates want them."""
     return [
-        {**message, "tool_calls": [_with_object(call) for call in message["tool_calls"]]}
+        {**message, "tool_calls": [with_object(call) for call in message["tool_calls"]]}
         if message.get("tool_calls")
         else message
         for message in messages
     ]
-
-
-def _with_object(call: dict[str, Json]) -> dict[str, Json]:
-    function = call["function"]
-    return {**call, "function": {**function, "arguments": json.loads(function["arguments"])}}

@@ -120,12 +120,11 @@ def grpo_settings(
     Raises:
         UsageError: One cannot be.
     """
-    from accelerate import PartialState
     from trl.trainer.grpo_config import GRPOConfig as TrlGrpoConfig
 
     given = grpo.trl.get("gradient_accumulation_steps", 1)
     accumulated = given if isinstance(given, int) and given > 0 else 1  # else TRL refuses it
-    rows = grpo.tasks * grpo.group // (accumulated * PartialState().num_processes)
+    rows = grpo.tasks * grpo.group // accumulated
     shaped: dict[str, Any] = {}
     if grpo.clip_higher is not None:
         shaped |= clip_higher(grpo.clip_higher)

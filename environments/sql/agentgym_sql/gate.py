@@ -9,10 +9,8 @@ import re
 from typing import NamedTuple
 
 from agentgym_sql.clock import NOW
+from agentgym_sql.guard import MAX_STATEMENT
 from agentgym_sql.results import StatementError
-
-MAX_STATEMENT = 100_000
-"""Bytes of one statement's text."""
 
 # PostgreSQL nests comments and MySQL does not: one inside another matches nothing here.
 _SPACE = r"(?:\s|--[^\n]*(?:\n|$)|/\*(?:(?!/\*).)*?\*/)"

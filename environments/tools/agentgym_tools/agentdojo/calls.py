@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from agentgym.errors import ToolError
+from agentgym.tools import without_titles
 from agentgym.types import Json, ToolSpec
 from agentgym_tools.agentdojo.wheel import suites, wheel_module
 
@@ -68,21 +69,11 @@ def _runtime(suite: str) -> Any:
 
 
 def _spec(function: Any) -> ToolSpec:
-    schema = _without_titles(function.parameters.model_json_schema())
+    schema = without_titles(function.parameters.model_json_schema())
     schema.setdefault("properties", {})
     schema["additionalProperties"] = False
     schema.pop("title", None)
     return ToolSpec(name=function.name, description=function.description, parameters=schema)
-
-
-def _without_titles(node: Json) -> Json:
-    """Drop pydantic's titles, which repeat the names and cost the model tokens."""
-    if isinstance(node, list):
-        return [_without_titles(part) for part in node]
-    if not isinstance(node, dict):
-        return node
-    kept = {key: part for key, part in node.items() if key != "title" or isinstance(part, dict)}
-    return {key: _without_titles(part) for key, part in kept.items()}
 
 
 @contextmanager

@@ -37,13 +37,6 @@ class Draft:
         found: dict[str, Any] = self.home["devices"][name]
         return found
 
-    def take_plan(self, plan_id: str) -> None:
-        """Put the customer on a plan, in the account and in the network."""
-        speed = {part: PLANS[plan_id][part] for part in ("down", "up")}
-        self.line["plan"] = plan_id
-        self.line["provisioned"] = speed
-        self.router["lease"].update(speed)
-
 
 Change = Callable[[Draft], None]
 
@@ -277,7 +270,6 @@ def _mac(rng: Random) -> str:
     return ":".join(f"{rng.randrange(256):02x}" for _ in range(4))
 
 
-_DSL_FAST = ("D50", "D100")
 _NO_TV = ("F100", "F300", "D50")
 SITUATIONS = (
     Situation("plain", 18, _plain),
