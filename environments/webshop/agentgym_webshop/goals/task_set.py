@@ -1,4 +1,4 @@
-"""The shipped task set, made from the grammar: `python -m agentgym_webshop` makes the same files again."""
+"""The shipped task set, made from the grammar; `python -m agentgym_webshop` makes it again."""
 
 import json
 from collections.abc import Iterator
