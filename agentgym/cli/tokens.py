@@ -22,7 +22,7 @@ def tokens(
     as_json: JsonFlag = False,
 ) -> None:
     """Check a run's exact tokens, turn by turn. Exit code 1 where they cannot be trained on."""
-    from agentgym.training.checking import check_run
+    from agentgym.training.recorded_tokens import check_run
     from agentgym.trajectories.store import TrajectoryStore
 
     decoder = None if tokenizer is None else _decoder(tokenizer)
@@ -47,6 +47,6 @@ def tokens(
 
 def _decoder(folder: Path) -> "Decoder":
     from agentgym.agents.local_model import load_tokenizer
-    from agentgym.training.checking import TokenizerDecoder
+    from agentgym.training.recorded_tokens import TokenizerDecoder
 
     return TokenizerDecoder(load_tokenizer(folder))

@@ -15,7 +15,7 @@ from agentgym.agents.settings import TokenSettings
 from agentgym.agents.token_agent import TokenAgent
 from agentgym.errors import AgentFailedError, UnknownNameError, UsageError
 from agentgym.rollout.episode import Episode, Rules, play
-from agentgym.training.checking import TokenizerDecoder
+from agentgym.training.recorded_tokens import TokenizerDecoder
 from agentgym.training.tokens import drift, rows
 from agentgym.trajectories.record import Outcome
 from agentgym.types import Limits, Message, TextPart, TokenTrace

@@ -11,7 +11,7 @@ from agentgym.agents.factory import make_llm
 from agentgym.agents.settings import LlmSettings
 from agentgym.cli.main import app
 from agentgym.rollout.engine import Engine
-from agentgym.training.checking import check_episode
+from agentgym.training.recorded_tokens import check_episode
 from agentgym.training.tokens import rows
 from agentgym.trajectories.record import Trajectory
 from agentgym.trajectories.store import TrajectoryStore

@@ -28,6 +28,12 @@ def test_a_folder_of_other_settings_is_refused(tmp_path: Path) -> None:
         TrainingFolder(tmp_path, other)
 
 
+def test_a_setting_that_was_left_out_is_another_one(tmp_path: Path) -> None:
+    TrainingFolder(tmp_path, {"options": {"instructions": False}}).finish("sft", {})
+    with pytest.raises(UsageError, match=r"of other settings: options\.instructions\."):
+        TrainingFolder(tmp_path, {"options": {}})
+
+
 def test_a_damaged_state_is_told_of(tmp_path: Path) -> None:
     (tmp_path / "state.json").write_text("{")
     with pytest.raises(UsageError, match=r"state\.json is damaged"):
