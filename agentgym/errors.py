@@ -40,13 +40,13 @@ class UnknownNameError(UsageError):
 
     Args:
         what: The sort of name, such as "environment".
-        name: The name as it was given.
+        name: The name as it was given, whatever its type.
         known: The names that exist.
     """
 
-    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, what: str, name: object, known: Iterable[str]) -> None:
         names = sorted(known)
-        near = get_close_matches(name, names, n=3, cutoff=0.5)
+        near = get_close_matches(str(name), names, n=3, cutoff=0.5)
         if near:
             remedy = f"Did you mean {' or '.join(repr(n) for n in near)}?"
         elif names:

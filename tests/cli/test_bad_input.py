@@ -54,6 +54,7 @@ EVALUATIONS = {
     "script file": (("eval", "sql", "--agent", "scripted:gone"), "gone cannot be read"),
     "option": ((*EVAL, "-E", "comparater=x"), "Did you mean 'comparator'?"),
     "option's value": ((*EVAL, "-E", "comparator=x"), "Known: bird_ex, "),
+    "option of no text": ((*EVAL, "-E", "comparator=null"), "Unknown comparator None. Known: "),
     "option without =": ((*EVAL, "-E", "timeout"), "Write NAME=VALUE."),
     "database server": (
         (*EVAL, "-E", "url=postgresql://me:hunter22@127.0.0.1:1/x"),

@@ -108,6 +108,17 @@ async def test_every_condition_has_to_hold() -> None:
     await environment.close()
 
 
+@pytest.mark.parametrize(
+    ("tool", "words"), [("about", "with no number"), ("process", "outside the task's range 0 to 1")]
+)
+async def test_a_grade_that_is_none_is_the_servers_fault(tool: str, words: str) -> None:
+    environment = mounted()
+    await environment.reset(a_task(grade={"name": tool}), seed=0)
+    with pytest.raises(EnvironmentMalformedError, match=words):
+        await environment.grade()
+    await environment.close()
+
+
 async def test_a_call_that_failed_does_not_count() -> None:
     environment = mounted()
     await environment.reset(a_task(calls=[{"name": "read"}]), seed=0)

@@ -16,7 +16,7 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from agentgym.types import Content, ImagePart, Message, TextPart
+from agentgym.types import Content, ImagePart, Json, Message, TextPart
 
 
 def to_blocks(messages: Iterable[Message]) -> list[TextContent | ImageContent]:
@@ -69,20 +69,26 @@ def from_result(result: CallToolResult, *, longest: int) -> Content:
 def number_in(result: CallToolResult) -> float | None:
     """Return the finite number that a tool answered, alone or as `result` or `reward`.
 
-    None where it answered by anything else. True is 1, and false is 0.
+    None where it answered by anything else. True is 1, and false is 0; text is read as JSON.
     """
-    value = result.structured_content
+    value: Json = result.structured_content
     if value is None:
-        text = "".join(block.text for block in result.content if isinstance(block, TextContent))
-        try:
-            value = json.loads(text)
-        except ValueError:
-            return None
+        value = "".join(block.text for block in result.content if isinstance(block, TextContent))
+    value = _read(value)
     if isinstance(value, dict):
-        value = value.get("result", value.get("reward"))
+        value = _read(value.get("result", value.get("reward")))
     if result.is_error or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return float(value)
+
+
+def _read(value: Json) -> Json:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _part(block: ContentBlock, longest: int) -> TextPart | ImagePart:

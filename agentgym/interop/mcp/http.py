@@ -37,7 +37,7 @@ def bind(address: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         bound.close()
         raise UsageError(
-            f"Port {port} of {address} cannot be listened on: {error}.",
+            f"Port {port} of {address} cannot be listened on: {str(error).rstrip('.')}.",
             remedy="Choose another --port or --host.",
         ) from error
     return bound

@@ -186,6 +186,12 @@ class McpEnvironment(ToolEnvironment[McpPublic, McpPrivate]):
         number = number_in(result)
         if number is None:
             raise EnvironmentMalformedError(f"The MCP server graded by {tool.name} with no number.")
+        low, high = self.task.reward_range
+        if not low <= number <= high:
+            raise EnvironmentMalformedError(
+                f"The MCP server graded by {tool.name} with {number:g}, which is outside the "
+                f"task's range {low:g} to {high:g}."
+            )
         return number
 
 
@@ -220,7 +226,7 @@ def _inherited(names: Sequence[str]) -> dict[str, str]:
 
 
 def _check_command(command: Sequence[str]) -> None:
-    words = [] if isinstance(command, str) else list(command)
+    words = list(command) if isinstance(command, list | tuple) else []
     if not words or not all(isinstance(word, str) and word for word in words):
         raise UsageError(
             f"{command!r} is no command.", remedy="""Write -E command='["program", "argument"]'."""

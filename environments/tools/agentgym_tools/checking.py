@@ -6,10 +6,12 @@ from typing import NoReturn
 from agentgym.errors import TaskSetError, UnknownNameError
 from agentgym_tools.case import Case
 from agentgym_tools.domain import Domain
+from agentgym_tools.grading import CHECKS
 from agentgym_tools.replay import replay
-from agentgym_tools.script import Expect, Told, Wish
+from agentgym_tools.script import Expect, Parts, Wish
 from agentgym_tools.tasks import ToolsPrivate, ToolsTask
 from agentgym_tools.toolkit import Effect
+from agentgym_tools.words import holds_all, taken_in
 
 
 def check_task(domain: Domain, task: ToolsTask) -> None:
@@ -24,6 +26,8 @@ def check_task(domain: Domain, task: ToolsTask) -> None:
     after_gold = _carried_out(domain, task)
     _check_told(task, after_gold)
     _check_wishes(task, after_gold)
+    if not task.private.foreign:  # a benchmark's gold is as it is
+        _check_earns(domain, task, after_gold)
 
 
 def _check_tools(domain: Domain, task: ToolsTask) -> None:
@@ -59,6 +63,7 @@ def _carried_out(domain: Domain, task: ToolsTask) -> Case:
     case = Case(domain, private)
     answers = replay(domain, private.gold, case.desk.state).answers
     for call, answer in zip(private.gold, answers, strict=True):
+        case.record(call, error=answer.error, agreed=True)
         if call.requestor == "user" and call not in deeds:
             raise TaskSetError(
                 f"Task {task.id!r}: its user never does the gold's {call.name!r}.",
@@ -71,17 +76,36 @@ def _carried_out(domain: Domain, task: ToolsTask) -> Case:
                 f"Task {task.id!r}: the gold's {call.name!r} fails: {why}.",
                 remedy="Mend `gold`.",
             )
-    if private.rules.handover == "must" and domain.handover is None:
-        raise TaskSetError(
-            f"Task {task.id!r} has to end by handing over, for which {domain.name!r} has no tool.",
-            remedy="Mend `handover`.",
-        )
     return case
 
 
+def _check_earns(domain: Domain, task: ToolsTask, after_gold: Case) -> None:
+    """Refuse a task whose gold does not satisfy the rules that the task is graded by."""
+    rules = task.private.rules
+    if rules.handover == "must" and domain.handover not in [c.name for c in task.private.gold]:
+        raise TaskSetError(
+            f"Task {task.id!r} has to end by handing over, which its gold does not do.",
+            remedy="Mend `handover` or `gold`.",
+        )
+    for name in ("effects", "lookups", "subject"):
+        finding = CHECKS[name](after_gold, "")
+        if finding.value < 1:
+            raise TaskSetError(
+                f"Task {task.id!r}: the gold calls do not earn a grade of 1: {finding.why}.",
+                remedy="Mend `rules` or `gold`.",
+            )
+
+
 def _check_told(task: ToolsTask, case: Case) -> None:
-    for told in task.private.script.told:
-        case.hear(_named(told))
+    script = task.private.script
+    for kind, parts in (("told", script.told), ("facts", script.facts), ("deeds", script.deeds)):
+        names = [part.name for part in parts]
+        if len({*names}) < len(names):
+            raise TaskSetError(
+                f"Task {task.id!r}: two of `{kind}` have one name.", remedy="Give each its own."
+            )
+    for told in script.told:
+        case.hear(_named(told.parts))
         if told.name not in case.told:
             raise TaskSetError(
                 f"Task {task.id!r}: {told.name!r} cannot be told: its user would never end.",
@@ -89,8 +113,8 @@ def _check_told(task: ToolsTask, case: Case) -> None:
             )
 
 
-def _named(told: Told) -> str:
-    return ", ".join(wordings[0] for wordings in told.parts if wordings)
+def _named(parts: Parts) -> str:
+    return ", ".join(wordings[0] for wordings in parts)
 
 
 def _check_wishes(task: ToolsTask, after_gold: Case) -> None:
@@ -100,6 +124,11 @@ def _check_wishes(task: ToolsTask, after_gold: Case) -> None:
         for name in wish.told:
             if name not in known:
                 _refuse(task, UnknownNameError("thing to be told", name, known))
+        if not holds_all(taken_in(_named(wish.agrees)) or (), wish.agrees):
+            raise TaskSetError(
+                f"Task {task.id!r}: nothing makes its user agree to wish {number}.",
+                remedy="Mend `agrees`.",
+            )
         if wish.refused and not wish.told:
             raise TaskSetError(
                 f"Task {task.id!r}: wish {number} is to be refused, but nothing has to be told: "

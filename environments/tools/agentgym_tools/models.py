@@ -41,7 +41,7 @@ class ModelSettings(Frozen):
         attempts: Calls at most, the first included.
     """
 
-    model: str
+    model: str = Field(min_length=1)
     base_url: str | None = None
     temperature: float | None = None
     timeout: float = Field(default=120.0, gt=0)

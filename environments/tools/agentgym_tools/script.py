@@ -1,17 +1,17 @@
 """What a scripted user knows and wants: the declarative part of a task's private side."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from agentgym.types import Frozen, Json
 from agentgym_tools.domain import Call
 
-Wordings = tuple[str, ...]
+Wordings = Annotated[tuple[str, ...], Field(min_length=1)]
 """Ways to say one thing; the episode's seed picks one."""
 
-Parts = tuple[tuple[str, ...], ...]
+Parts = tuple[Wordings, ...]
 """Things that have to be named, each in any of its wordings; see `words.holds_all`."""
 
 
@@ -45,7 +45,7 @@ class Fact(Frozen):
     name: str
     asked: tuple[str, ...]
     says: Wordings
-    then: Wordings = ()
+    then: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
 
 
@@ -91,7 +91,7 @@ class Deed(Frozen):
     call: Call
     says: Wordings
     first: Call | None = None
-    first_says: Wordings = ()
+    first_says: tuple[str, ...] = ()
 
 
 class Correction(Frozen):

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from agentgym import load_tasks, spec
 from agentgym.errors import TaskSetError, UnknownNameError, UsageError
 from agentgym_tools.replay import replay
-from agentgym_tools.tau2.loading import find_domains, load_domain
+from agentgym_tools.tau2.loading import CONTENT_FILE, find_domains, load_domain
 
 
 def test_domains_are_found_in_a_checkout_in_its_data_and_in_one_folder(
@@ -113,6 +114,12 @@ def test_a_damaged_file_is_named(
         load_domain(small_tau2, "retail")
     assert str(path) in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_a_domain_without_its_data_is_told_as_a_task_set_too(small_tau2: Path) -> None:
+    (small_tau2 / "retail" / CONTENT_FILE).unlink()
+    with pytest.raises(UsageError, match=r"has no domain of tau2-bench.*with its db\.json"):
+        load_tasks(spec("tools"), str(small_tau2 / "retail"))
 
 
 def test_a_task_that_names_an_unknown_tool_is_refused(small_tau2: Path) -> None:

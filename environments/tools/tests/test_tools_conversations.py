@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from agentgym.errors import TaskSetError, ToolError
 from agentgym_tools.base import Base
@@ -367,9 +368,14 @@ def task(part: ToolsPrivate) -> ToolsTask:
             private(renewal(gold=(RENEW, blocks("block").call))),
             "never does the gold's 'block_card'",
         ),
-        (private(told=(Told(name="t", parts=((),)),)), "'t' cannot be told"),
+        (private(told=(Told(name="t", parts=(("...",),)),)), "'t' cannot be told"),
+        (private(told=(FEES, FEES)), "two of `told` have one name"),
+        (private(renewal(agrees=(("...",),))), "nothing makes its user agree to wish 1"),
+        (private(rules=Rules(forbidden=RENEWED)), "do not earn a grade of 1: books b1 is as"),
+        (private(rules=Rules(lookups=(Lookup(any_of=(FIND,)),))), "grade of 1: not looked up"),
+        (private(rules=Rules(subjects=("nobody",))), "grade of 1: records of"),
         (private(told=(FEES.model_copy(update={"unless": ("12.50",)}),)), "cannot be told"),
-        (private(rules=Rules(handover="must")), "no tool"),
+        (private(rules=Rules(handover="must")), "which its gold does not do"),
         (
             private(
                 deeds=(
@@ -388,6 +394,12 @@ def task(part: ToolsPrivate) -> ToolsTask:
 def test_a_task_that_cannot_be_played_is_refused(part: ToolsPrivate, words: str) -> None:
     with pytest.raises(TaskSetError, match=words):
         check_task(DOMAIN, task(part))
+
+
+@pytest.mark.parametrize("name", ["says", "insists", "agrees"])
+def test_nobody_has_no_words(name: str) -> None:
+    with pytest.raises(ValidationError, match="at least 1 item"):
+        renewal(**{name: () if name == "says" else ((),)})
 
 
 def test_a_sound_task_is_not_refused() -> None:

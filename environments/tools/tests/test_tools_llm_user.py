@@ -23,8 +23,10 @@ from agentgym_tools.users.llm import (
     ENDED_AGREEING,
     ENDED_FIRST,
     FAREWELL,
+    FORGOTTEN,
     MOST_CALLS,
     MOST_HEARD,
+    MOST_REMEMBERED,
     LlmUser,
 )
 from agentgym_tools.users.prompt import STOP, cut_marks, system_prompt, without_marks
@@ -133,6 +135,16 @@ async def test_a_message_beyond_measure_is_cut(chat: Any) -> None:
     await talk.begin()
     await talk.say("la " * MOST_HEARD)
     assert len(chat.requests[-1]["messages"][-1]["content"]) < MOST_HEARD + 100
+
+
+async def test_what_was_heard_too_long_ago_is_not_remembered(chat: Any) -> None:
+    talk = Talk(chat, ["Hello.", *["Go on."] * 6])
+    await talk.begin()
+    for _ in range(6):
+        await talk.say("é" * MOST_HEARD)
+    heard = [m["content"] for m in chat.requests[-1]["messages"] if m["role"] == "user"]
+    assert [text == FORGOTTEN for text in heard] == [True] * 5 + [False] * 2
+    assert sum(len(text.encode()) for text in heard) < MOST_REMEMBERED + 1000
 
 
 async def test_own_tools_are_used_before_words(chat: Any) -> None:

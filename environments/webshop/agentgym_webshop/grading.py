@@ -20,9 +20,9 @@ def tagger_of(tagger: Tagger | str) -> Tagger | None:
     Raises:
         UnknownNameError: There is no such tagger.
     """
-    if not isinstance(tagger, str):
+    if isinstance(tagger, Tagger):
         return tagger
-    if tagger not in _TAGGERS:
+    if not isinstance(tagger, str) or tagger not in _TAGGERS:
         raise UnknownNameError("tagger", tagger, _TAGGERS)
     return _TAGGERS[tagger]
 

@@ -4,7 +4,9 @@ import hashlib
 import json
 import mmap
 import os
-import zlib
+import secrets
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentgym.errors import UsageError
+from agentgym.types import Json
 
-FORMAT = 1
+FORMAT = 2
 """Raised with every change of the files' meaning."""
 
 _MANIFEST = "catalogue.json"
-_HEADER_BYTES = 128
+_SEEN = "seen.json"
 
 
 class CatalogueError(UsageError):
@@ -46,26 +49,21 @@ def write_manifest(folder: Path, facts: dict[str, Any]) -> str:
         json.dump(manifest, file, indent=1)
         file.flush()
         os.fsync(file.fileno())
+    _note_seen(folder, _seen_now(folder, files))
     return digest
 
 
 def _file_facts(path: Path) -> list[Any]:
-    """Return a file's size, the checksum of its beginning, and its hash."""
+    """Return a file's size and hash."""
     with path.open("rb") as file:
-        content = hashlib.file_digest(file, "sha256").hexdigest()
-    return [path.stat().st_size, _checksum(path), content]
-
-
-def _checksum(path: Path) -> int:
-    """Return the checksum of a file's first bytes, which say how to read the others."""
-    with path.open("rb") as file:
-        return zlib.crc32(file.read(_HEADER_BYTES))
+        return [path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()]
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Return what `write_manifest` noted, after checking that every file is there and whole.
 
-    Files are compared in size and in their first bytes; `verify` reads them whole.
+    Files that changed in any way since they were last found whole, be it by a copy, are read whole,
+    which takes a second for a million products.
 
     Raises:
         CatalogueError: There is no manifest, or it and the files do not agree.
@@ -81,33 +79,46 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise damaged(folder, f"it is not in format {FORMAT}")
     try:
-        for name, (size, checksum, _) in manifest["files"].items():
-            _check_file(folder, name, size, checksum)
+        _check_files(folder, manifest["files"])
     except (KeyError, AttributeError, TypeError, ValueError) as error:
         raise damaged(folder, f"{_MANIFEST} lacks what it should say ({error})") from error
     return manifest
 
 
-def _check_file(folder: Path, name: str, size: int, checksum: int) -> None:
-    try:
-        found, begins = (folder / name).stat().st_size, _checksum(folder / name)
-    except OSError:
-        raise damaged(folder, f"{name} is missing") from None
-    if found != size:
-        raise damaged(folder, f"{name} has {found} bytes, not {size}")
-    if begins != checksum:
-        raise damaged(folder, f"{name} has changed since it was built")
-
-
-def verify(folder: Path) -> None:
-    """Read every file and compare it with the hash noted when it was built.
-
-    Raises:
-        CatalogueError: One differs.
-    """
-    for name, facts in read_manifest(folder)["files"].items():
+def _check_files(folder: Path, files: dict[str, Any]) -> None:
+    for name, (size, _) in files.items():
+        path = folder / name
+        if not path.is_file():
+            raise damaged(folder, f"{name} is missing")
+        if path.stat().st_size != size:
+            raise damaged(folder, f"{name} has {path.stat().st_size} bytes, not {size}")
+    seen = _seen_now(folder, files)
+    if seen == _seen_before(folder):
+        return
+    for name, facts in files.items():
         if _file_facts(folder / name) != facts:
             raise damaged(folder, f"{name} has changed since it was built")
+    _note_seen(folder, seen)
+
+
+def _seen_now(folder: Path, names: Iterable[str]) -> dict[str, list[int]]:
+    """Return what no write to a file leaves as it is: its inode and the time of its last change."""
+    found = {name: (folder / name).stat() for name in names}
+    return {name: [stat.st_ino, stat.st_ctime_ns] for name, stat in found.items()}
+
+
+def _seen_before(folder: Path) -> Json:
+    try:
+        return json.loads((folder / _SEEN).read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _note_seen(folder: Path, seen: dict[str, list[int]]) -> None:
+    temporary = folder / f"{_SEEN}.{secrets.token_hex(4)}"
+    with suppress(OSError):  # a folder that is read-only is read whole each time
+        temporary.write_text(json.dumps(seen), "utf-8")
+        temporary.replace(folder / _SEEN)
 
 
 def map_array(folder: Path, name: str) -> NDArray[Any]:

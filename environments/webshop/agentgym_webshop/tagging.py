@@ -8,11 +8,12 @@ import re
 import tomllib
 from functools import cache, cached_property
 from importlib.resources import files
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from agentgym.errors import UsageError
 
 
+@runtime_checkable
 class Tagger(Protocol):
     """Finds the nouns and names in a title."""
 

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from agentgym.errors import EnvironmentFailedError, UsageError
+from agentgym.errors import EnvironmentFailedError, EnvironmentLostError, UsageError
 from agentgym.types import Task
 from agentgym_webshop.catalogue import Catalogue
 from agentgym_webshop.site import Visit, Visits, create_app, serve
@@ -211,9 +211,25 @@ def test_visits_are_bounded_and_idle_ones_make_room(make_task: MakeTask) -> None
     third = visits.open(make_task())
     assert visits.find(second.key) is None
     assert visits.find(first.key) is first
+    with pytest.raises(EnvironmentLostError, match="given up for another"):
+        second.grade()
     visits.close(third)
     visits.close(third)
     assert len(visits) == 1
+
+
+def test_an_idle_visit_is_kept_as_long_as_there_is_room(make_task: MakeTask) -> None:
+    clock = Clock()
+    visits = Visits(capacity=2, idle_s=60.0, clock=clock)
+    first = visits.open(make_task())
+    clock.now = 90.0
+    visits.open(make_task())
+    assert visits.find(first.key) is first
+
+
+def test_a_product_list_redirects_to_no_other_host(visit: Visit, address: str) -> None:
+    answer = httpx.get(f"{address}/results/", headers={"Host": "elsewhere.example"})
+    assert answer.status_code == 404
 
 
 def test_a_closed_visit_is_graded_and_not_served(visit: Visit, visits: Visits) -> None:

@@ -5,6 +5,7 @@ import random
 import shutil
 import subprocess
 import sys
+import tracemalloc
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -283,6 +284,19 @@ def test_a_damaged_catalogue_is_built_again_where_it_was_deleted(tmp_path: Path)
     assert load(folder).hash == tasks.hash
     assert not scratch.parent.exists()
     assert Catalogue.open(path).digest == tasks.tasks[0].private.catalogue_digest
+
+
+def test_a_broken_product_is_told_without_holding_the_whole_file(tmp_path: Path) -> None:
+    path = tmp_path / "items_shuffle.json"
+    with path.open("w") as file:
+        file.write('[{"name": broken}')
+        file.writelines("," + " " * (1 << 22) for _ in range(100))
+    tracemalloc.start()
+    with pytest.raises(TaskSetError, match="product 0: Expecting value"):
+        list(stream_products(path))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < path.stat().st_size
 
 
 def test_a_long_file_is_read_in_pieces(tmp_path: Path) -> None:

@@ -89,6 +89,12 @@ def find_domains(path: Path) -> dict[str, Path]:
     )
 
 
+def looks_like_domains(path: Path) -> bool:
+    """Whether a folder is named, or laid out, as the benchmark's, whatever is missing in it."""
+    folders = [path / parent / name for parent in _PARENTS for name in _KINDS]
+    return (path.name in _KINDS and path.is_dir()) or any(map(Path.is_dir, folders))
+
+
 def load_domain(path: Path, name: str | None = None) -> Domain:
     """Read a domain; its content is read once in a process and shared.
 

@@ -10,7 +10,7 @@ from agentgym_tools.domain import Call, Domain
 from agentgym_tools.domains import open_domain
 from agentgym_tools.replay import replay
 from agentgym_tools.tasks import Lookup, Rules, ToolsPrivate, ToolsPublic, ToolsTask
-from agentgym_tools.tau2.loading import find_domains
+from agentgym_tools.tau2.loading import find_domains, looks_like_domains
 from agentgym_tools.tau2.scripts import script_of, story_of
 from agentgym_tools.tau2.tasks import Tau2Task
 from agentgym_tools.toolkit import Effect
@@ -29,6 +29,8 @@ def read_folder(path: Path) -> TaskSet | None:
     try:
         folders = find_domains(path)
     except UsageError:
+        if looks_like_domains(path):
+            raise
         return None
     tasks = [
         task

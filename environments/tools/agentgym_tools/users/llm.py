@@ -14,13 +14,17 @@ from agentgym_tools.users.agreement import Verdict, verdict
 from agentgym_tools.users.base import Reply, User
 from agentgym_tools.users.listening import proposes
 from agentgym_tools.users.prompt import GREETING
-from agentgym_tools.users.voice import ACTS, TOKENS, Act, Voice, acts_text
+from agentgym_tools.users.voice import ACTS, TOKENS, Act, Talk, Voice, acts_text
 
 MOST_CALLS = 8
 """Calls of their own tools that a person makes before they answer in words."""
 
-MOST_HEARD = 8000
-"""Characters of one message that reach their model: no agent can overflow its context."""
+MOST_HEARD, MOST_REMEMBERED = 8_000, 32_000
+"""Characters of one message, and bytes of all the agent's messages, that reach their model, the
+latest first: no agent can overflow its context."""
+
+FORGOTTEN = "(too long ago)"
+"""What stands where a message was that is not remembered."""
 
 FAREWELL = "Goodbye."
 """What a person says who ends the conversation without a word."""
@@ -130,7 +134,8 @@ class LlmUser(User):
         self._add({"role": "user", "content": heard})
         calls = 0
         while True:
-            said = await self._voice.say(self._memory.talk, may_call=calls < MOST_CALLS)
+            talk = remembered(self._memory.talk)
+            said = await self._voice.say(talk, may_call=calls < MOST_CALLS)
             if not said.calls:
                 break
             for call in said.calls[: MOST_CALLS - calls]:
@@ -169,3 +174,16 @@ class LlmUser(User):
     def _note(self, **what: object) -> None:
         self._memory = self._memory.model_copy(update=what)
         self.agreed, self.fault = self._memory.agreed, self._memory.fault
+
+
+def remembered(talk: Talk) -> Talk:
+    """Return a conversation without what was heard too long ago."""
+    left = MOST_REMEMBERED
+    found: list[Mapping[str, Json]] = []
+    for message in reversed(talk):
+        if message["role"] == "user":
+            left -= len(message["content"].encode())
+            if left < 0:
+                message = {**message, "content": FORGOTTEN}
+        found.append(message)
+    return tuple(reversed(found))

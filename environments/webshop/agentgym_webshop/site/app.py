@@ -38,7 +38,9 @@ def create_app(visits: Visits) -> ASGIApp:
         Route(f"/{_STYLE}", site.style),
     ]
     handlers = {HTTPException: site.problem, Exception: site.fault}
-    return Headers(Starlette(routes=routes, exception_handlers=handlers))
+    app = Starlette(routes=routes, exception_handlers=handlers)
+    app.router.redirect_slashes = False  # it would redirect to whatever host a request names
+    return Headers(app)
 
 
 class _Site:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from threading import Lock
 
-from agentgym.errors import EnvironmentFailedError, UsageError
+from agentgym.errors import EnvironmentFailedError, EnvironmentLostError, UsageError
 from agentgym.types import Reward
 from agentgym_webshop.grading import Grader
 from agentgym_webshop.opening import WebShopTask, catalogue_of
@@ -26,6 +26,7 @@ class Visit:
         shop: The shop visited.
         session: The page that the customer looked at last, or the purchase.
         fault: What broke while a page was made; None where nothing did.
+        given_up: Whether its place was needed for another visit before anything was bought.
         used: When the visit was last used, in the clock of its `Visits`.
     """
 
@@ -36,6 +37,7 @@ class Visit:
         self.shop = Shop(catalogue, show_attributes=show_attributes)
         self.session = Session()
         self.fault: Exception | None = None
+        self.given_up = False
         self.used = 0.0
         self._grader = Grader(task.private, catalogue.tagger)
 
@@ -55,7 +57,10 @@ class Visit:
         Raises:
             EnvironmentFailedError: The shop broke during the visit, which is no fault of the
                 customer's.
+            EnvironmentLostError: It was given up.
         """
+        if self.given_up:
+            raise EnvironmentLostError("The visit was given up for another: it was not used.")
         if self.fault is not None:
             raise EnvironmentFailedError("the web site", self.fault) from self.fault
         return self._grader.grade(self.shop.view(self.session))
@@ -100,7 +105,8 @@ class Visits:
         visit = Visit(task, show_attributes=show_attributes)
         with self._lock:
             now = self._clock()
-            self._prune(now)
+            if len(self._visits) >= self._capacity:
+                self._prune(now)
             if len(self._visits) >= self._capacity:
                 raise UsageError(
                     f"{self._capacity} visits are open, all in use.",
@@ -124,5 +130,6 @@ class Visits:
             self._visits.pop(visit.key, None)
 
     def _prune(self, now: float) -> None:
-        for key in [k for k, visit in self._visits.items() if now - visit.used > self._idle_s]:
-            del self._visits[key]
+        for visit in [v for v in self._visits.values() if now - v.used > self._idle_s]:
+            visit.given_up = not visit.over
+            del self._visits[visit.key]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TextIO
 from agentgym.errors import TaskSetError
 
 _CHUNK = 1 << 22
+_LONGEST = 1 << 26  # characters of one product
 _BETWEEN = re.compile(r"[\s,]*")
 
 
@@ -104,7 +105,9 @@ def _elements(file: TextIO, path: Path) -> Iterator[Any]:
         try:
             element, at = decode(text, at)
         except json.JSONDecodeError:
-            more = file.read(_CHUNK)
+            held = len(text) - at
+            # Twice as much each time, as what is held is read from its beginning again.
+            more = file.read(max(_CHUNK, held)) if held < _LONGEST else ""
             if not more:
                 raise
             text, at = text[at:] + more, 0
