@@ -116,6 +116,13 @@ class DemonstrationsConfig(Frozen):
     noise: float = Field(default=0.0, ge=0, le=1)
     keep: Filter = Filter()
 
+    @model_validator(mode="after")
+    def _from_one_source(self) -> "DemonstrationsConfig":
+        played = self.model_fields_set & {"agent", "model", "tasks", "epochs", "noise"}
+        if self.runs and played:
+            raise ValueError(f"runs are taken as they are; leave {', '.join(sorted(played))} out")
+        return self
+
 
 class SftConfig(Frozen):
     """Imitation.

@@ -66,7 +66,12 @@ def train(
     check(config, scene)
     with TrajectoryStore.open(config.store) as store:
         for run in config.demonstrations.runs:
-            store.get_run(run)
+            played = store.get_run(run).env
+            if played != scene.env_spec.id:
+                raise UsageError(
+                    f"The run {run!r} was played in {played}, not in {scene.env_spec.id}.",
+                    remedy="Name runs of the environment that is trained on.",
+                )
         for seed in chosen:
             folder = TrainingFolder(config.output / f"seed-{seed}", _compared(config))
             with folder.owned():
@@ -184,9 +189,11 @@ class _Training:
 
         path = self._folder.path / "grpo"
         if "grpo" not in self._folder.done and self._config.grpo is not None:
+            model, tokenizer = self._open(start)
             self._seeded()
-            model, tokenizer, facts = reinforce(
-                start,
+            model, facts = reinforce(
+                model,
+                tokenizer,
                 self._scene,
                 self._config,
                 self._config.grpo,
@@ -222,7 +229,9 @@ class _Training:
             progress=self._progress,
         )
         told = f"success {facts['success']:.3f}, reward {facts['reward']:.3f}"
-        self._progress.tell(f"step {step}: {told} on {facts['episodes']} held-out episodes")
+        limited = f", {facts['limited']} ended by a limit" if facts["limited"] else ""
+        played = f"{facts['episodes']} held-out episodes{limited}"
+        self._progress.tell(f"step {step}: {told} on {played}")
 
     def _episodes(self, runs: Sequence[str]) -> "list[Trajectory]":
         return [episode for run in runs for episode in self._store.trajectories(run)]

@@ -53,6 +53,7 @@ class ToolEpisode:
         self._tools = tools
         self._rewards: list[float] = []
         self._over = True
+        self._begun = False
         self._failed: AgentgymError | None = None
         self._turns = 0
         self.grade: Reward | None = None
@@ -66,6 +67,7 @@ class ToolEpisode:
         self._rewards, self._turns, self._failed, self.grade = [], 0, None, None
         self._turns_left = self._plan.rules(task).limits.turns or 0
         observation = await self._first(task)
+        self._begun = True
         self._over = observation is None
         if observation is None:
             return OVER
@@ -98,11 +100,16 @@ class ToolEpisode:
         return text
 
     async def reward(self) -> float | None:
-        """End the episode and return the sum of its rewards; None where infrastructure broke.
+        """End the episode and return the sum of its rewards.
+
+        Returns:
+            None where infrastructure broke, or nothing was begun.
 
         Raises:
             UsageError: The environment cannot work as asked.
         """
+        if not self._begun:
+            return None
         if self._failed is None and self.grade is None:
             try:
                 environment = self._seat.environment()

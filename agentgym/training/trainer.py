@@ -83,6 +83,7 @@ class TurnLevelGRPOTrainer(HookedGRPOTrainer):
                 remedy="Pass rollout_func=TrlSpec(...).rollout_func.",
             )
         kwargs["rollout_func"] = self._play
+        _check_reference(*args[:1], **kwargs)
         super().__init__(*args, **kwargs)
         if self.multi_objective_aggregation != "sum_then_normalize":
             raise UsageError(
@@ -247,6 +248,20 @@ class TurnLevelGRPOTrainer(HookedGRPOTrainer):
         self.record("credit/spread_in_episode", _mean([max(one) - min(one) for one in many]))
         self.record("credit/groups_without_signal", _mean(silent))
         self.record("credit/unscorable", _mean(unscored))
+
+
+def _check_reference(model: Any = None, *, args: Any = None, **rest: Any) -> None:
+    """Refuse a reference model that TRL could not load.
+
+    Raises:
+        UsageError: `beta` is above 0, and the model is in memory alone.
+    """
+    path = model if isinstance(model, str) else getattr(model, "name_or_path", "")
+    if getattr(args, "beta", 0) and not path and rest.get("peft_config") is None:
+        raise UsageError(
+            "TRL loads the model that beta compares with by its path, and this one has none.",
+            remedy="Save the model and load it again, or set beta to 0.",
+        )
 
 
 def _turns(

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from agentgym.agents.chat_tokens import END, PLAIN_TEMPLATE, ROLES
+from agentgym.agents.chat_tokens import END, PLAIN_RESPONSE, PLAIN_TEMPLATE, ROLES
 from agentgym.agents.settings import TokenSettings
 from agentgym.errors import UsageError
 from agentgym.training.offline.imitation import Imitator
@@ -90,6 +90,7 @@ def make_tokenizer(words: Iterable[str], *, pattern: str) -> "PreTrainedTokenize
         chat_template=PLAIN_TEMPLATE,
         clean_up_tokenization_spaces=False,
     )
+    wrapped.response_template = PLAIN_RESPONSE  # for TRL, where it keeps the conversation itself
     return wrapped
 
 

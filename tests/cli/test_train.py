@@ -162,6 +162,19 @@ def test_a_plot_of_nothing_is_refused(trainer: Command) -> None:
     assert "report.json is no report of a training" in trainer("plot", "gone", code=2).err
 
 
+@pytest.mark.parametrize(
+    ("picture", "words"), [("gone/x.svg", "cannot be written"), ("x.foo", "Name it x.svg")]
+)
+def test_a_picture_that_cannot_be_is_refused(trainer: Command, picture: str, words: str) -> None:
+    seed = {"seed": 0, "evaluations": [], "rewards": [0.1, 0.2]}
+    (trainer.folder / "out").mkdir()
+    report = {"name": "tiny", "seeds": [seed]}
+    (trainer.folder / "out/report.json").write_text(json.dumps(report))
+    done = trainer("plot", "out", "-o", picture, code=2)
+    assert words in done.err
+    assert len(done.err.splitlines()) == 1
+
+
 def test_mistakes_are_one_line_each(trainer: Command) -> None:
     for arguments, words in (
         (("gone.toml",), "gone.toml: No such file or directory. Check the path."),

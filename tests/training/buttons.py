@@ -7,7 +7,6 @@ import torch
 from pydantic import BaseModel
 
 from agentgym import EnvSpec, Reward, Task, TaskSet, ToolEnvironment, ToolError, tool
-from agentgym.agents.chat_tokens import PLAIN_RESPONSE
 from agentgym.env import Environment
 from agentgym.errors import EnvironmentLostError
 from agentgym.tasks import TaskSetInfo
@@ -154,9 +153,7 @@ def button_tasks(count: int = 3, presses: int = 2) -> TaskSet:
 def button_tokenizer(calls: tuple[str, ...] = BRACKETS) -> Any:
     """Return a tokenizer with one token for each call."""
     words = (*calls, *COLOURS, "done", "what", "Error", ":", " ")
-    tokenizer = make_tokenizer(words, pattern=PATTERN)
-    tokenizer.response_template = PLAIN_RESPONSE
-    return tokenizer
+    return make_tokenizer(words, pattern=PATTERN)
 
 
 def button_model(tokenizer: Any, seed: int = 0) -> Any:

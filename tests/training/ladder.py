@@ -4,7 +4,6 @@ import re
 from typing import Any
 
 from agentgym import EnvSpec, Reward, Task, TaskSet, ToolEnvironment, tool
-from agentgym.agents.chat_tokens import PLAIN_RESPONSE
 from agentgym.tasks import TaskSetInfo
 from agentgym.training.vocabulary import make_tokenizer
 from agentgym.types import Json
@@ -56,9 +55,7 @@ def ladder_tokenizer() -> Any:
     """Return a tokenizer with one token for each call, and the words of the ladder."""
     pattern = r"climb\[\d\]|\w+|[^\w\s]|\s"
     met = "Climb.You are on rung 0123.This attempt failed.climb[1]climb[2]climb[3]"
-    tokenizer = make_tokenizer(sorted({*re.findall(pattern, met), *"0123"}), pattern=pattern)
-    tokenizer.response_template = PLAIN_RESPONSE
-    return tokenizer
+    return make_tokenizer(sorted({*re.findall(pattern, met), *"0123"}), pattern=pattern)
 
 
 def ladders(count: int = 1) -> TaskSet:

@@ -67,6 +67,10 @@ def test_the_schema_that_trl_reads_is_the_tools_own(spec: Callable[..., TrlSpec]
     assert get_json_schema(environment.look)["function"]["parameters"]["properties"] == {}
 
 
+def test_what_was_not_begun_has_no_reward(spec: Callable[..., TrlSpec]) -> None:
+    assert spec().environment_factory().get_reward() is None
+
+
 def test_an_episode_is_played_call_by_call(spec: Callable[..., TrlSpec]) -> None:
     environment, words = begun(spec())
     assert words == "red"

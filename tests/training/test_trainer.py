@@ -270,3 +270,8 @@ def test_too_few_tasks_for_a_batch_are_named(tmp_path: Path) -> None:
     trainer = make_trainer(tmp_path, Script(BATCH), generation_batch_size=65 * 4)
     with pytest.raises(UsageError, match="A batch needs 65 tasks, and there are 64"):
         trainer.train()
+
+
+def test_a_model_in_memory_cannot_be_compared_with(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="by its path, and this one has none"):
+        make_trainer(tmp_path, Corridor(turns=2), beta=0.1)

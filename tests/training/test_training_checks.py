@@ -1,5 +1,7 @@
 """What a training refuses before it plays anything, and what it tells meanwhile."""
 
+import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,7 @@ import pytest
 pytest.importorskip("trl")
 
 from agentgym.errors import UsageError
-from agentgym.training.config import make_config
+from agentgym.training.config import TrainConfig, make_config
 from agentgym.training.credit.critic import TurnCritic
 from agentgym.training.credit.progress import Progressed, SeenProgress
 from agentgym.training.pipeline.credit import make_estimator
@@ -20,13 +22,21 @@ from agentgym.training.recipes.named import RECIPES, make_recipes
 from agentgym.training.recipes.reflect import Reflect, Retrying
 from agentgym.training.recipes.replay import Replay
 from agentgym.training.run import train
+from agentgym.trajectories.store import TrajectoryStore
 from agentgym.types import Json
 from tests.environments import CounterEnvironment
+from tests.trajectories import samples
 
 LEAST: dict[str, Any] = {
     "name": "a",
     "environment": {"name": "maze", "tasks": "tiny", "train_limit": 4, "test_limit": 4},
 }
+
+
+def small(folder: Path, **settings: Json) -> TrainConfig:
+    less = {"model": {"hidden_size": 8, "heads": 1}, "policy": {"max_tokens": 2, "budget": 40}}
+    where = {"output": str(folder / "out"), "store": str(folder / "runs.db")}
+    return make_config({**LEAST, **less, **where, **settings})
 
 
 def refused(folder: Path, **settings: Json) -> str:
@@ -63,6 +73,11 @@ def refused(folder: Path, **settings: Json) -> str:
             "The option prompt of self_distillation is 'x'.",
         ),
         ({"grpo": {"trl": {"output_dir": "x"}}}, "grpo.trl.output_dir is not to be set"),
+        ({"grpo": {"trl": {"temperature": 0.5}}}, "sets it itself. Set policy.temperature."),
+        ({"grpo": {"trl": {"save_only_model": True}}}, "no checkpoint can be gone on from."),
+        ({"grpo": {"trl": {"scale_rewards": "batch"}}}, "Take 'group' or 'none'."),
+        ({"grpo": {"estimator": "gigpo", "options": {"gamma": 5}}}, "less than or equal to 1"),
+        ({"grpo": {"estimator": "turn_critic", "options": {"width": 0}}}, "greater than or equal"),
         (
             {"grpo": {"trl": {"per_device_train_batch_size": 3}}},
             "TRL refuses the settings of grpo.trl: generation_batch_size (3) must be divisible",
@@ -71,7 +86,17 @@ def refused(folder: Path, **settings: Json) -> str:
         ({"grpo": {"trl": {"num_iterations": 0}}}, "grpo.trl.num_iterations is 0."),
         (
             {"grpo": {"save_every": 3, "trl": {"num_iterations": 2}}},
-            "A batch of episodes lasts 2 steps",
+            "Batches of episodes end every 2 steps",
+        ),
+        (
+            {
+                "grpo": {
+                    "tasks": 3,
+                    "save_every": 3,
+                    "trl": {"gradient_accumulation_steps": 3, "steps_per_generation": 4},
+                }
+            },
+            "Make grpo.save_every a multiple of 4.",
         ),
     ],
 )
@@ -79,6 +104,42 @@ def test_what_would_fail_later_is_refused_at_once(
     tmp_path: Path, settings: dict[str, Json], words: str
 ) -> None:
     assert words in refused(tmp_path, **settings)
+
+
+def test_runs_of_another_environment_are_not_imitated(tmp_path: Path) -> None:
+    with TrajectoryStore.open(tmp_path / "runs.db") as store:
+        store.create_run(samples.run())
+    with pytest.raises(UsageError, match="was played in sql-v1, not in maze-v1"):
+        train(small(tmp_path, sft={}, demonstrations={"runs": ["r1"]}))
+    with pytest.raises(UsageError, match="runs are taken as they are; leave tasks out"):
+        small(tmp_path, demonstrations={"runs": ["r1"], "tasks": 3})
+
+
+def test_what_is_killed_after_its_last_checkpoint_makes_no_further_step(tmp_path: Path) -> None:
+    config = small(tmp_path, grpo={"steps": 2, "tasks": 3, "group": 2, "save_every": 2})
+    (whole,) = train(config)
+    folder = tmp_path / "out/seed-0"
+    weights = (folder / "grpo/model.safetensors").read_bytes()
+    state = json.loads((folder / "state.json").read_text())
+    for stage in ("grpo", "evaluation-2"):
+        del state["done"][stage]
+    (folder / "state.json").write_text(json.dumps(state))
+    shutil.rmtree(folder / "grpo")
+    elsewhere = config.model_copy(update={"store": str(tmp_path / "other.db")})
+    (again,) = train(elsewhere)
+    assert again.rewards == whole.rewards
+    assert (folder / "grpo/model.safetensors").read_bytes() == weights
+    prefix = again.evaluations[0].run_id.removesuffix("-evaluation-0")
+    with TrajectoryStore.open(elsewhere.store) as store:
+        assert {one.step for one in store.metrics.read(prefix)} == {1, 2}
+
+
+def test_a_model_that_never_has_room_is_told_of(tmp_path: Path) -> None:
+    told: list[str] = []
+    config = small(tmp_path, policy={"context": 10}, grpo={"steps": 1, "tasks": 2, "group": 2})
+    (result,) = train(config, say=told.append)
+    assert result.evaluations[0].limited == 4
+    assert any(line.endswith("on 4 held-out episodes, 4 ended by a limit") for line in told)
 
 
 @pytest.mark.parametrize(
@@ -94,10 +155,8 @@ def test_what_would_fail_later_is_refused_at_once(
 def test_what_trl_refuses_only_when_it_trains_is_one_line(
     tmp_path: Path, settings: dict[str, Json], words: str
 ) -> None:
-    small = {"model": {"hidden_size": 8, "heads": 1}, "policy": {"max_tokens": 2, "budget": 40}}
-    config = make_config({**LEAST, **small, "output": str(tmp_path / "out"), **settings})
     with pytest.raises(UsageError) as caught:
-        train(config.model_copy(update={"store": str(tmp_path / "runs.db")}))
+        train(small(tmp_path, **settings))
     assert words in str(caught.value)
 
 

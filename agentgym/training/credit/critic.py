@@ -7,6 +7,7 @@ import torch
 
 from agentgym.errors import UsageError
 from agentgym.training.credit.base import Advantages, Episode
+from agentgym.training.credit.returns import Count, Share
 
 
 class TurnCritic:
@@ -36,12 +37,12 @@ class TurnCritic:
     def __init__(
         self,
         *,
-        width: int = 64,
-        gamma: float = 0.95,
-        lam: float = 0.95,
-        hidden: int = 64,
+        width: Count = 64,
+        gamma: Share = 0.95,
+        lam: Share = 0.95,
+        hidden: Count = 64,
         rate: float = 1e-2,
-        passes: int = 20,
+        passes: Count = 20,
         seed: int = 0,
     ) -> None:
         self.width = width

@@ -9,7 +9,7 @@ from typing import Any
 
 from agentgym.errors import UnknownNameError, UsageError
 from agentgym.training.credit.base import Advantages, Episode, Estimator
-from agentgym.training.credit.returns import Scale, discounted, normalised
+from agentgym.training.credit.returns import Scale, Share, discounted, normalised
 
 
 def grpo(group: Sequence[Episode], /, *, scale: Scale = "std") -> Advantages:
@@ -25,7 +25,7 @@ def grpo(group: Sequence[Episode], /, *, scale: Scale = "std") -> Advantages:
 
 
 def gigpo(
-    group: Sequence[Episode], /, *, gamma: float = 0.95, weight: float = 1.0, scale: Scale = "std"
+    group: Sequence[Episode], /, *, gamma: Share = 0.95, weight: float = 1.0, scale: Scale = "std"
 ) -> Advantages:
     """Compare whole episodes, and turns that were taken in the same state.
 
@@ -56,7 +56,7 @@ def gigpo(
     return advantages
 
 
-def turn(group: Sequence[Episode], /, *, gamma: float = 1.0, scale: Scale = "std") -> Advantages:
+def turn(group: Sequence[Episode], /, *, gamma: Share = 1.0, scale: Scale = "std") -> Advantages:
     """Compare the discounted return from each turn on with that of all turns of the group.
 
     The return from a turn on leaves out what was earned before it, so that a good beginning
@@ -68,7 +68,7 @@ def turn(group: Sequence[Episode], /, *, gamma: float = 1.0, scale: Scale = "std
     return [[next(found) for _ in episode] for episode in returns]
 
 
-def spa(group: Sequence[Episode], /, *, gamma: float = 1.0, scale: Scale = "std") -> Advantages:
+def spa(group: Sequence[Episode], /, *, gamma: Share = 1.0, scale: Scale = "std") -> Advantages:
     """Spread each episode's total over its turns by the progress each has made, then as `turn`.
 
     A turn that moved the task from 0.2 to 0.5 of its way earns 0.3 of the total; what the

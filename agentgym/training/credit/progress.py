@@ -14,6 +14,7 @@ import torch
 from agentgym.training.credit.base import Advantages, Episode, Estimator, Step
 from agentgym.training.credit.critic import features
 from agentgym.training.credit.estimators import spa
+from agentgym.training.credit.returns import Count, Share
 
 Progress = Callable[[Episode], Sequence[float]]
 """From an episode to how far the task had come after each of its turns, from 0 to 1."""
@@ -130,9 +131,9 @@ class LearnedProgress(Progressed):
     def __init__(
         self,
         *,
-        width: int = 64,
+        width: Count = 64,
         ridge: float = 1.0,
-        decay: float = 0.9,
+        decay: Share = 0.9,
         estimator: Estimator = spa,
     ) -> None:
         super().__init__(self.progress, estimator)

@@ -2,13 +2,19 @@
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 EPSILON = 1e-4
 """Added to a standard deviation before dividing by it; TRL's value."""
 
 Scale = Literal["std", "none"]
 """Whether advantages are divided by the standard deviation of what they are compared with."""
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1)]
+"""Options as a training's settings are checked by."""
 
 
 def discounted(rewards: Sequence[float], gamma: float) -> list[float]:

@@ -48,6 +48,7 @@ def make_estimator(
             remedy="Take component_progress, seen_progress or learned_progress for the estimator.",
         )
     known = {**ESTIMATORS, **MADE}
+    del known["spa"]
     if name not in known:
         raise UnknownNameError("estimator", name, known)
     chosen = checked_options(known[name], options, name)

@@ -18,12 +18,19 @@ class MetricsLog:
         folder: The seed's folder.
         store: The store's measurements.
         training: What the store calls the training by.
+
+    Raises:
+        StoreError: The store cannot be written.
     """
 
     def __init__(self, folder: Path, store: Metrics, training: str) -> None:
         self._path = folder / METRICS
         self._store = store
         self._training = training
+        taken = list(read_metrics(self._path))
+        if len(store.read(training)) < len(taken):  # the store is a new one
+            for stage in dict.fromkeys(one.stage for one in taken):
+                store.replace(training, stage, [one for one in taken if one.stage == stage])
 
     def add(self, stage: str, step: int, values: Mapping[str, float]) -> None:
         """Append a measurement.

@@ -87,8 +87,8 @@ def play_run(
         progress: Tells how far it is.
 
     Returns:
-        `run_id`; `episodes`, those with a grade; `success` and `reward`, their means; `errors`,
-        episodes that infrastructure broke.
+        `run_id`; `episodes`, those with a grade; `success` and `reward`, their means; `limited`,
+        how many of them a limit ended; `errors`, episodes that infrastructure broke.
 
     Raises:
         UsageError: The environment or the agent cannot work as asked, or no episode could be
@@ -130,4 +130,5 @@ def play_run(
         "success": fmean(bool(row.success) for row in scored),
         "reward": fmean(row.score or 0.0 for row in scored),
         "errors": len(rows) - len(scored),
+        "limited": sum(row.status == "limit" for row in scored),
     }

@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from agentgym.errors import MissingExtraError
+from agentgym.errors import MissingExtraError, UsageError
 from agentgym.training.pipeline.report import SeedResult
 
 _STUDENT = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26)
@@ -68,6 +68,7 @@ def plot(
 
     Raises:
         MissingExtraError: matplotlib is not installed.
+        UsageError: The picture cannot be written, or is of an unknown kind.
     """
     try:
         import matplotlib as mpl
@@ -87,7 +88,14 @@ def plot(
         if title:
             figure.suptitle(title)
         svg = path.suffix == ".svg"
-        figure.savefig(path, metadata={"Date": None} if svg else None)
+        try:
+            figure.savefig(path, metadata={"Date": None} if svg else None)
+        except OSError as error:
+            raise UsageError(
+                f"{path} cannot be written: {error.strerror}.", remedy="Name another file."
+            ) from error
+        except ValueError as error:  # with the kinds that there are
+            raise UsageError(f"{path}: {error}.", remedy="Name it x.svg or x.png.") from error
 
 
 def _draw(axes: Any, curve: Curve, label: str, **style: Any) -> None:

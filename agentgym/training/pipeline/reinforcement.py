@@ -1,13 +1,16 @@
 """Reinforcement: TRL's GRPO over whole episodes, with turn-level credit and checkpoints."""
 
 from collections.abc import Callable
+from math import gcd
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from transformers import TrainerCallback
 
 from agentgym.errors import UsageError
 from agentgym.training.config import GrpoConfig, TrainConfig
+from agentgym.training.credit.estimators import ESTIMATORS
 from agentgym.training.pipeline.checkpoints import last_whole_checkpoint
 from agentgym.training.pipeline.credit import make_estimator
 from agentgym.training.pipeline.metrics import MetricsLog
@@ -18,7 +21,7 @@ from agentgym.training.pipeline.trl import measure, refusals, settings_for
 from agentgym.training.recipes.named import Recipes, make_recipes
 from agentgym.training.recipes.shaping import clip_higher, entropy_floor
 from agentgym.training.spec import TrlSpec
-from agentgym.training.trainer import TurnLevelGRPOTrainer
+from agentgym.training.trainer import SCALES, TurnLevelGRPOTrainer
 from agentgym.types import Json
 
 STAGE = "grpo"
@@ -28,7 +31,8 @@ Evaluate = Callable[[Any, Any, int], None]
 
 
 def reinforce(
-    start: Path,
+    model: Any,
+    tokenizer: Any,
     scene: Scene,
     config: TrainConfig,
     grpo: GrpoConfig,
@@ -38,17 +42,16 @@ def reinforce(
     *,
     evaluate: Evaluate,
     seed: int,
-) -> tuple[Any, Any, dict[str, Json]]:
+) -> tuple[Any, dict[str, Json]]:
     """Train a model on the training tasks, from its last whole checkpoint on.
 
     Returns:
-        The model, its tokenizer, and `steps` and `reward`, the mean reward of the last tenth of
-        the steps.
+        The model, and `steps` and `reward`, the mean reward of the last tenth of the steps; None
+        where no episode could be scored.
 
     Raises:
         UsageError: The environment, the model or a setting will not do.
     """
-    model, tokenizer = open_model(start)
     checkpoints = folder / "checkpoints"
     last = last_whole_checkpoint(checkpoints)
     step = 0 if last is None else int(last.name.rpartition("-")[2])
@@ -57,6 +60,7 @@ def reinforce(
     log.forget(STAGE, after=step)
     recipes = recipes_of(scene, grpo)
     estimator, options = make_estimator(grpo.estimator, grpo.options)
+    saved: Any = None
     context = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     spec = TrlSpec(
         scene.env_spec,
@@ -86,13 +90,16 @@ def reinforce(
                 saved, _ = open_model(last)
                 watch.look(saved, step)  # a kill may have come between checkpoint and evaluation
             trainer.add_callback(watch)
-            trainer.train(resume_from_checkpoint=None if last is None else str(last))
+            if last is None:
+                trainer.train()
+            elif step < grpo.steps:  # a trainer that goes on makes one step at least
+                trainer.train(resume_from_checkpoint=str(last))
     finally:
         spec.close()
     rewards = [one.values["reward"] for one in log.read(STAGE) if "reward" in one.values]
     tail = rewards[-max(1, len(rewards) // 10) :]
-    facts = {"steps": grpo.steps, "reward": sum(tail) / len(tail)}
-    return trainer.model, tokenizer, facts
+    facts: dict[str, Json] = {"steps": grpo.steps, "reward": fmean(tail) if tail else None}
+    return saved if step == grpo.steps else trainer.model, facts
 
 
 def recipes_of(scene: Scene, grpo: GrpoConfig) -> Recipes:
@@ -160,12 +167,20 @@ def grpo_settings(
             f"grpo.trl.num_iterations is {made.num_iterations}.",
             remedy="A batch of episodes is learned from once at least.",
         )
-    reused = made.steps_per_generation * made.num_iterations // made.gradient_accumulation_steps
-    if reused > 1 and grpo.save_every % reused:
+    named = grpo.estimator in ESTIMATORS and "scale" not in grpo.options
+    if named and made.scale_rewards not in SCALES:
         raise UsageError(
-            f"A batch of episodes lasts {reused} steps, and a checkpoint in its midst cannot be "
-            "gone on from.",
-            remedy=f"Make grpo.save_every a multiple of {reused}.",
+            f"grpo.trl.scale_rewards is {made.scale_rewards!r}, which compares groups with one "
+            "another.",
+            remedy=f"Take {' or '.join(map(repr, SCALES))}.",
+        )
+    reused = made.steps_per_generation * made.num_iterations
+    whole = reused // gcd(reused, made.gradient_accumulation_steps)
+    if grpo.save_every % whole:
+        raise UsageError(
+            f"Batches of episodes end every {whole} steps, and a checkpoint in the midst of one "
+            "cannot be gone on from.",
+            remedy=f"Make grpo.save_every a multiple of {whole}.",
         )
     return made
 

@@ -24,6 +24,8 @@ class Evaluated(Frozen):
         success: Share of them that solved their task.
         reward: Mean grade.
         errors: Episodes that infrastructure broke.
+        limited: Episodes with a grade that a limit ended, such as the turns or the model's
+            context.
     """
 
     step: int
@@ -32,6 +34,7 @@ class Evaluated(Frozen):
     success: float
     reward: float
     errors: int
+    limited: int = 0
 
 
 class SeedResult(Frozen):

@@ -21,6 +21,8 @@ from agentgym.types import Json
 
 OWN: Mapping[str, str] = MappingProxyType(
     {
+        "eval_strategy": "evaluation.every",
+        "max_completion_length": "policy.budget",
         "max_steps": "grpo.steps or sft.epochs",
         "num_generations": "grpo.group",
         "output_dir": "output",
@@ -28,9 +30,14 @@ OWN: Mapping[str, str] = MappingProxyType(
         "save_strategy": "grpo.save_every",
         "save_total_limit": "grpo.checkpoints",
         "seed": "seeds",
+        "temperature": "policy.temperature",
     }
 )
-"""TRL's settings that going on after a kill depends on, and what decides them."""
+"""TRL's settings that going on after a kill, or evaluating as was trained, depends on, and what
+decides them."""
+
+FIXED = ("ignore_data_skip", "load_best_model_at_end", "save_only_model")
+"""TRL's settings without whose defaults a checkpoint cannot be gone on from."""
 
 _TRAINING = ("accelerate", "peft", "torch", "transformers", "trl")
 
@@ -64,6 +71,10 @@ def settings_for(
             raise UsageError(
                 f"{section}.{name} is not to be set: a training sets it itself.",
                 remedy=f"Set {OWN[name]}.",
+            )
+        if name in FIXED and value:
+            raise UsageError(
+                f"With {section}.{name}, no checkpoint can be gone on from.", remedy="Leave it out."
             )
         if name not in known:
             raise UnknownNameError(f"setting of [{section}]:", name, known)
