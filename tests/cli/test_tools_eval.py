@@ -168,7 +168,8 @@ def test_a_key_the_persons_server_refuses_stops_the_run_in_one_line(
         done = agentgym(*options(shop, agent, *llm_user(person)), code=2,
                         env={"OPENAI_API_KEY": key})  # fmt: skip
     assert done.err.count("\n") == 1
-    assert "The user model 'person' is refused (HTTP 401). Check the provider's key" in done.err
+    assert "agentgym: The user model 'person' answered 401: " in done.err
+    assert done.err.endswith(" Check the API key.\n")
     assert key not in done.err
 
 

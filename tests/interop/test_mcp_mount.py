@@ -108,13 +108,11 @@ async def test_every_condition_has_to_hold() -> None:
     await environment.close()
 
 
-@pytest.mark.parametrize(
-    ("tool", "words"), [("about", "with no number"), ("process", "outside the task's range 0 to 1")]
-)
-async def test_a_grade_that_is_none_is_the_servers_fault(tool: str, words: str) -> None:
+@pytest.mark.parametrize(("tool", "why"), [("about", "no number"), ("process", "range 0 to 1")])
+async def test_a_grade_that_is_none_is_the_servers_fault(tool: str, why: str) -> None:
     environment = mounted()
     await environment.reset(a_task(grade={"name": tool}), seed=0)
-    with pytest.raises(EnvironmentMalformedError, match=words):
+    with pytest.raises(EnvironmentMalformedError, match=why):
         await environment.grade()
     await environment.close()
 

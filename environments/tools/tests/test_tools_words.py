@@ -4,7 +4,9 @@ from datetime import date
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
+from agentgym_tools.script import Wish
 from agentgym_tools.words import MOST_WORDS, holds, holds_all, holds_any, taken_in, tokens
 
 
@@ -93,3 +95,9 @@ def test_dates_match_in_every_usual_form(day: date) -> None:
 def test_any_text_can_be_split(text: str) -> None:
     assert all(tokens(text))
     assert tokens(text) == tokens(text.upper()) or not text.isascii()
+
+
+@pytest.mark.parametrize("missing", [{"says": ()}, {"insists": ((),)}, {"agrees": ((),)}])
+def test_nobody_is_without_words(missing: dict[str, Sequence[Sequence[str]]]) -> None:
+    with pytest.raises(ValidationError, match="at least 1 item"):
+        Wish.model_validate({"says": ("Hello.",), **missing})

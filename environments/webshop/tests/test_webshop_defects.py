@@ -121,12 +121,12 @@ async def test_5_episodes_leave_nothing_behind(make_task: MakeTask) -> None:
 
 def test_5_unused_visits_of_the_web_site_are_given_up(make_task: MakeTask) -> None:
     now = [0.0]
-    visits = Visits(capacity=50, idle_s=10.0, clock=lambda: now[0])
+    visits = Visits(capacity=12, idle_s=10.0, clock=lambda: now[0])
     task = make_task()
     for _ in range(2000):
         now[0] += 1.0
         visits.open(task)
-        assert len(visits) <= 11
+        assert len(visits) <= 12
 
 
 # 8. `Next >` leads past the last page, to empty ones without end.
