@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from threading import Lock
 from types import ModuleType
 from typing import Any, ClassVar
 
@@ -42,6 +43,7 @@ class LiteLLMClient(ChatClient):
     """
 
     _open: ClassVar[int] = 0
+    _counting: ClassVar[Lock] = Lock()  # environments make theirs in threads
 
     def __init__(
         self,
@@ -68,7 +70,8 @@ class LiteLLMClient(ChatClient):
         if api_key is not None:
             self._options["api_key"] = api_key
         self._closed = False
-        LiteLLMClient._open += 1
+        with LiteLLMClient._counting:
+            LiteLLMClient._open += 1
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Call the model once; see `ChatClient.complete`."""
@@ -107,8 +110,10 @@ class LiteLLMClient(ChatClient):
         if self._closed:
             return
         self._closed = True
-        LiteLLMClient._open -= 1
-        if LiteLLMClient._open == 0:
+        with LiteLLMClient._counting:
+            LiteLLMClient._open -= 1
+            last = LiteLLMClient._open == 0
+        if last:
             await self._litellm.close_litellm_async_clients()
             # litellm would hand the closed connections out again.
             self._litellm.in_memory_llm_clients_cache.flush_cache()

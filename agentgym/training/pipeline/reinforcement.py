@@ -58,9 +58,11 @@ def reinforce(
     if last is not None:
         progress.tell(f"grpo goes on from step {step}")
     log.forget(STAGE, after=step)
+    if last is not None and step == grpo.steps:  # a trainer that goes on makes one step at least
+        saved, _ = open_model(last)
+        return saved, _facts(log, step)
     recipes = recipes_of(scene, grpo)
     estimator, options = make_estimator(grpo.estimator, grpo.options)
-    saved: Any = None
     context = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     spec = TrlSpec(
         scene.env_spec,
@@ -90,16 +92,16 @@ def reinforce(
                 saved, _ = open_model(last)
                 watch.look(saved, step)  # a kill may have come between checkpoint and evaluation
             trainer.add_callback(watch)
-            if last is None:
-                trainer.train()
-            elif step < grpo.steps:  # a trainer that goes on makes one step at least
-                trainer.train(resume_from_checkpoint=str(last))
+            trainer.train(resume_from_checkpoint=None if last is None else str(last))
     finally:
         spec.close()
+    return trainer.model, _facts(log, grpo.steps)
+
+
+def _facts(log: MetricsLog, steps: int) -> dict[str, Json]:
     rewards = [one.values["reward"] for one in log.read(STAGE) if "reward" in one.values]
     tail = rewards[-max(1, len(rewards) // 10) :]
-    facts: dict[str, Json] = {"steps": grpo.steps, "reward": fmean(tail) if tail else None}
-    return saved if step == grpo.steps else trainer.model, facts
+    return {"steps": steps, "reward": fmean(tail) if tail else None}
 
 
 def recipes_of(scene: Scene, grpo: GrpoConfig) -> Recipes:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from logging import ERROR
 from types import MappingProxyType
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 
 from pydantic import TypeAdapter, ValidationError
 from transformers import PrinterCallback, TrainerCallback
@@ -65,7 +65,6 @@ def settings_for(
     import torch
 
     known = inspect.signature(kind).parameters
-    types = get_type_hints(kind)
     for name, value in further.items():
         if name in OWN:
             raise UsageError(
@@ -79,9 +78,10 @@ def settings_for(
         if name not in known:
             raise UnknownNameError(f"setting of [{section}]:", name, known)
         # TRL notices only once it uses it. What may be a string may be more than TRL writes.
-        if str not in (types[name], *get_args(types[name])):
+        wanted = known[name].annotation
+        if str not in (wanted, *get_args(wanted)):
             try:
-                TypeAdapter(types[name]).validate_python(value, strict=True)
+                TypeAdapter(wanted).validate_python(value, strict=True)
             except ValidationError as error:
                 raise UsageError(
                     f"{section}.{name} is {value!r}.", remedy=f"{error.errors()[0]['msg']}."
